@@ -1,0 +1,42 @@
+"""Wall (Wallbuilder): 1 to 6 players build walls from a shared deck.
+
+    import wall_env
+    env = wall_env.env()             # PettingZoo AEC; wall_env.env(num_players=4, reward="dense"), ...
+    game = wall_env.WallGame()      # the batch-first contract of `cardtable.game.Game`
+
+Options are those of `WallRules`.
+"""
+
+from typing import Any
+
+import pettingzoo
+from pettingzoo.utils.env import AECEnv
+
+from cardtable.aec import Observation, TableEnv, wrap
+from cardtable.game import IllegalAction, register_game
+from wall_env.game import WallGame, make
+from wall_env.rules import WallRules
+
+__all__ = ["IllegalAction", "WallGame", "WallRules", "env", "raw_env"]
+
+
+def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
+    """Wall as a PettingZoo environment without wrappers: an illegal action raises `IllegalAction`.
+
+    Args:
+        render_mode: None, "ansi" or "human".
+        rules: options of `WallRules`.
+
+    Raises:
+        ValueError: if an option is unknown or its value is not allowed.
+    """
+    return TableEnv(make(**rules), "wall_v0", render_mode)
+
+
+def env(*, render_mode: str | None = None, **rules: Any) -> AECEnv[str, Observation, int]:
+    """`raw_env` with PettingZoo's usual wrappers: an illegal action ends the game with the lowest return of the game."""
+    return wrap(raw_env(render_mode=render_mode, **rules))
+
+
+register_game(WallGame.name, make)
+pettingzoo.register("aec", "wall_v0", "wall_env:env")
