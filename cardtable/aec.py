@@ -33,13 +33,14 @@ class EnvState:
 class TableEnv(AECEnv[str, Observation, int]):
     """The raw environment of a game: an illegal action raises `IllegalAction` and changes nothing.
 
-    Observations are `{"observation": int8 [D], "action_mask": int8 [A]}`, new arrays each time. The mask marks the legal
-    actions of the player to move; it is all zeros for a seat that is not to move or done. Rewards are floats.
+    Observations are `{"observation": int8 [D], "action_mask": int8 [A]}`, new arrays each time. The mask marks the
+    legal actions of the player to move; it is all zeros for a seat that is not to move or done. Rewards are floats.
 
     Args:
         game: the game with its rules.
         name: the environment's name with version ("piles_v0").
-        render_mode: None; "ansi": `render()` returns text; "human": text is printed after each step. Text shows all cards.
+        render_mode: None; "ansi": `render()` returns text; "human": text is printed after each step.
+            Text shows all cards.
 
     Raises:
         ValueError: if the render mode is unknown.
@@ -81,13 +82,13 @@ class TableEnv(AECEnv[str, Observation, int]):
     def __repr__(self) -> str:
         return f"{self.metadata['name']}({self.game.rules!r})"
 
-    def observation_space(self, agent: str) -> spaces.Dict:  # type: ignore[override]  # a Space of dicts by name
+    def observation_space(self, agent: str) -> spaces.Dict:  # a Space of dicts by name
         """The space of an agent's observations; always the same object."""
-        return self.observation_spaces[agent]  # type: ignore[return-value]
+        return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Discrete:  # type: ignore[type-arg,override]
+    def action_space(self, agent: str) -> spaces.Discrete:
         """The space of an agent's actions; always the same object."""
-        return self.action_spaces[agent]  # type: ignore[return-value]
+        return self.action_spaces[agent]
 
     # --- playing ------------------------------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ class TableEnv(AECEnv[str, Observation, int]):
         over = bool(states["to_move"][0] < 0)
         self.terminations = dict.fromkeys(self.agents, over)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self.agent_selection = self.possible_agents[max(0, int(states["to_move"][0]))]
         self._skip_agent_selection = None
 
@@ -140,7 +141,7 @@ class TableEnv(AECEnv[str, Observation, int]):
         self.game.check_state(states)
         return states.copy()
 
-    def step(self, action: int | None) -> None:  # type: ignore[override]  # None is how an agent that is done steps
+    def step(self, action: int | None) -> None:  # None is how an agent that is done steps
         """Carry out the action of the agent that is to move; an agent that is done passes None.
 
         Raises:
@@ -153,7 +154,7 @@ class TableEnv(AECEnv[str, Observation, int]):
             raise RuntimeError("the game is over and all agents are done; call reset() to play again")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
-            self._was_dead_step(action)  # type: ignore[arg-type]
+            self._was_dead_step(action)
             return
         if not isinstance(action, (int, np.integer)) or isinstance(action, bool):
             raise IllegalAction(0, action, "", f"an action is an integer from 0 to {self.game.num_actions - 1}")
@@ -235,8 +236,8 @@ class TableEnv(AECEnv[str, Observation, int]):
 def wrap(raw_env: TableEnv) -> AECEnv[str, Observation, int]:
     """Add the wrappers that PettingZoo's own environments have.
 
-    An illegal action ends the game and gives the player who chose it the lowest return of the game; an action that is no
-    action id, or a call out of order, raises.
+    An illegal action ends the game and gives the player who chose it the lowest return of the game; an action that is
+    no action id, or a call out of order, raises.
     """
     env: Any = wrappers.TerminateIllegalWrapper(raw_env, illegal_reward=raw_env.game.return_range[0])
     env = wrappers.AssertOutOfBoundsWrapper(env)

@@ -1,6 +1,7 @@
 """Sets of small non-negative integers (cards, kinds, piles) as the bits of one int64."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from llvmlite import ir
 from numba import types
@@ -9,9 +10,7 @@ from numba.extending import intrinsic
 from cardtable.kernel import kernel
 
 
-@intrinsic
-def popcount(typing_context: Any, bits: Any) -> Any:
-    """Number of members of a set (int64 -> int64)."""
+def _popcount(typing_context: Any, bits: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -19,14 +18,18 @@ def popcount(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@intrinsic
-def lowest(typing_context: Any, bits: Any) -> Any:
-    """Smallest member of a set that is not empty (int64 -> int64)."""
+def _lowest(typing_context: Any, bits: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.int64), generate
+
+
+popcount: Callable[[int], int] = cast(
+    Any, intrinsic(_popcount)
+)  # number of members of a set; only within compiled code
+lowest: Callable[[int], int] = cast(Any, intrinsic(_lowest))  # smallest member of a set that is not empty; likewise
 
 
 @kernel

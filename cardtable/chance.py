@@ -1,8 +1,8 @@
 """Counter-based random numbers: draw k of a game is a hash of its seed, of what is drawn, and of k.
 
-No generator is carried along, so what chance does in a game depends neither on batch size, lane or order nor on the API
-that plays it, and two games with one seed meet the same chance. The hash is the finaliser of splitmix64 (Steele, Lea and
-Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), applied once for each word.
+No generator is carried along, so what chance does in a game depends neither on batch size, lane or order nor on the
+API that plays it, and two games with one seed meet the same chance. The hash is the finaliser of splitmix64 (Steele,
+Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), applied once for each word.
 """
 
 import numpy as np
@@ -18,6 +18,9 @@ STARTING_PLAYER = 4
 WORLD = 5  # a guess at what a view hides
 PLAYOUT = 6  # the k-th action of a random playout
 TIE = 7  # an agent's choice between actions that look equally good
+SAMPLE = 8  # an agent's draw from its action probabilities
+LEARNER_SIDE = 9  # which side a learner plays
+OPPONENT = 10  # who plays the other side
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -50,7 +53,7 @@ def below(seed: np.uint64, purpose: int, k: int, n: int) -> int:
         while (product & low_half) < threshold:
             word = _mix(word + _GOLDEN)
             product = (word >> np.uint64(32)) * size
-    return np.int64(product >> np.uint64(32))
+    return np.int64(product >> np.uint64(32))  # type: ignore[return-value]  # compiled: an int
 
 
 @kernel
@@ -64,9 +67,37 @@ def shuffle(cards: NDArray[np.int8], count: int, seed: np.uint64, purpose: int) 
 
 
 @kernel
-def _episode_seeds(lanes: NDArray[np.uint64], episodes: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
-    for lane in range(len(lanes)):
-        out[lane] = draw(lanes[lane], EPISODE, episodes[lane])
+def _draw_each(seeds: NDArray[np.uint64], purpose: int, k: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
+    for lane in range(len(seeds)):
+        out[lane] = draw(seeds[lane], purpose, k[lane])
+
+
+def draw_each(seeds: NDArray[np.uint64], purpose: int, k: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """`draw` for batches: word number k[i] of a purpose's stream under seeds[i], uint64 [B]."""
+    words = np.empty(len(seeds), np.uint64)
+    _draw_each(seeds, purpose, np.asarray(k, np.int64), words)
+    return words
+
+
+@kernel
+def _keyed_seeds(seed: np.uint64, rows: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
+    for lane in range(len(rows)):
+        key = _mix(seed + _GOLDEN)
+        for word in rows[lane]:
+            key = (key ^ word) * _MIX_1
+            key ^= key >> np.uint64(29)
+        out[lane] = _mix(key)
+
+
+def keyed_seeds(seed: int, views: NDArray[np.void]) -> NDArray[np.uint64]:
+    """Seeds [B] for an agent's choices: each depends on the agent's seed and on the content of its own view alone.
+
+    So a choice depends neither on the batch nor on earlier calls, nor on anything that the view does not show.
+    """
+    rows = np.ascontiguousarray(views).view(np.uint64).reshape(len(views), -1)
+    seeds = np.empty(len(views), np.uint64)
+    _keyed_seeds(np.uint64(seed), rows, seeds)
+    return seeds
 
 
 def lane_seeds(seed: int | None, num_lanes: int) -> NDArray[np.uint64]:
@@ -75,11 +106,15 @@ def lane_seeds(seed: int | None, num_lanes: int) -> NDArray[np.uint64]:
     Lane i's seed does not depend on the number of lanes, and neighbouring base seeds share none
     (`numpy.random.SeedSequence`).
     """
-    return np.random.SeedSequence(seed).generate_state(num_lanes, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(num_lanes, np.uint64).astype(np.uint64)
 
 
 def episode_seeds(lanes: NDArray[np.uint64], episodes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The game seeds [B] of each lane's episode number `episodes[lane]`, counted from 0."""
-    seeds = np.empty(len(lanes), np.uint64)
-    _episode_seeds(lanes, np.asarray(episodes, np.int64), seeds)
-    return seeds
+    return draw_each(lanes, EPISODE, episodes)
+
+
+def uniform_each(seeds: NDArray[np.uint64], purpose: int) -> NDArray[np.float64]:
+    """One uniform number in [0, 1) for each seed, float64 [B]."""
+    words = draw_each(seeds, purpose, np.zeros(len(seeds), np.int64))
+    return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)

@@ -1,13 +1,13 @@
 """The contract between a card game and everything that plays it.
 
-A game is a numpy structured array [B] of records plus compiled rules. All methods take and return batches; a single game
-is a batch of one. The only way from a game's record to an agent is `view`.
+A game is a numpy structured array [B] of records plus compiled rules. All methods take and return batches; a single
+game is a batch of one. The only way from a game's record to an agent is `view`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, ClassVar, TypeVar
+from dataclasses import asdict, fields
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ def make_rules(rules_type: type[RulesType], options: Mapping[str, Any]) -> Rules
     Raises:
         ValueError: if an option is unknown (the message lists the known ones) or its value is not allowed.
     """
-    known = list(rules_type.__dataclass_fields__)
+    known = [field.name for field in fields(cast(Any, rules_type))]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise ValueError(f"unknown option {unknown[0]!r}; the options are {', '.join(known)}")

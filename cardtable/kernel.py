@@ -10,7 +10,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 Record = Any  # one row of a structured array, which compiled code reads and writes by field
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Function) -> Function:

@@ -128,9 +128,7 @@ def verify(record: GameRecord) -> "States":
     Raises:
         RecordError: if anything in it is wrong.
     """
-    states: Any = None
-    for states in replay(record):
-        pass
+    *_, states = replay(record)
     game = game_of(record)
     if game.terminated(states)[0]:
         scores = game.scores(states)[0].tolist()

@@ -34,7 +34,7 @@ def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
 
 
 def env(*, render_mode: str | None = None, **rules: Any) -> AECEnv[str, Observation, int]:
-    """`raw_env` with PettingZoo's usual wrappers: an illegal action ends the game, lost by -54 points (-1 for "win")."""
+    """`raw_env` with PettingZoo's usual wrappers: an illegal action ends the game with its lowest return."""
     return wrap(raw_env(render_mode=render_mode, **rules))
 
 

@@ -87,7 +87,8 @@ def red_piles(top: np.ndarray) -> int:
     """The piles topped by a red card, as a set."""
     reds = 0
     for pile in range(NUM_PILES):
-        reds |= np.int64(is_red(top[pile])) << pile
+        if is_red(top[pile]):
+            reds |= 1 << pile
     return reds
 
 
@@ -111,7 +112,7 @@ def placeable_kinds(top: np.ndarray, reds: int, pile: int) -> int:
 @kernel
 def placeable_anywhere(top: np.ndarray) -> int:
     """The kinds that may be placed on at least one pile, as a set."""
-    reds, kinds = red_piles(top), np.int64(0)
+    reds, kinds = red_piles(top), 0
     for pile in range(NUM_PILES):
         kinds |= placeable_kinds(top, reds, pile)
     return kinds
@@ -152,7 +153,7 @@ def write_mask(r: Record, hand: int, mask: np.ndarray) -> None:
 def random_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
     """A uniformly random legal action of the player to move, who holds `hand`."""
     reds, kinds = red_piles(r.top), kinds_in(hand)
-    count = np.int64(not must_place(r, hand))
+    count = 0 if must_place(r, hand) else 1
     for pile in range(NUM_PILES):
         count += popcount(placeable_kinds(r.top, reds, pile) & kinds)
     choice = chance.below(seed, purpose, k, count)
@@ -255,9 +256,9 @@ def team_points(r: Record, team: int, count_taken: bool) -> int:
     if r.red_team < 0:
         return 0
     red = r.red_team == team
-    cards = np.int64(0)
+    cards = 0
     if count_taken:
-        cards = r.taken[team] | r.taken[team + 2]
+        cards |= r.taken[team] | r.taken[team + 2]
     for pile in range(NUM_PILES):
         if is_red(r.top[pile]) == red:
             cards |= r.under[pile]

@@ -337,7 +337,7 @@ class PilesGame(Game):
             card = parse_card(taken) if taken else None
             if card is None or card == FIRST_JOKER or not hand >> card & 1:
                 raise ValueError(
-                    f"P11: after 'pass:' stands the card that was taken from the passer, one of {render.card_list(hand)}"
+                    f"P11: after 'pass:' stands the card taken from the passer, one of {render.card_list(hand)}"
                 )
             action = PASS
         else:

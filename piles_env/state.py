@@ -1,7 +1,7 @@
 """The record of one game of Piles, and of what one seat may know of it.
 
-Cards are ids 0..51 (`cardtable.cards`), sets of cards the bits of an int64. Fields are signed, as compiled arithmetic on
-mixed signedness would turn to floating point.
+Cards are ids 0..51 (`cardtable.cards`), sets of cards the bits of an int64. Fields are signed, as compiled arithmetic
+on mixed signedness would turn to floating point.
 """
 
 import numpy as np

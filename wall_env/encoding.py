@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from cardtable.cards import NO_CARD
+from cardtable.cards import NO_CARD, rank_of
 from cardtable.kernel import Record, kernel
 from cardtable.layout import Layout, Piece
-from wall_env.engine import HIGHEST_SUM, is_joker, places_on, rank_of, wanted_rank
+from wall_env.engine import HIGHEST_SUM, is_joker, places_on, wanted_rank
 from wall_env.rules import WallRules
 from wall_env.state import HIDDEN, NUM_IDENTITIES, VALUE
 

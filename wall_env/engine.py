@@ -1,6 +1,7 @@
 """The rules of Wall as compiled code: what is legal, what a move does.
 
-`r` stands for a game's record or for a seat's view of it: rules that need public facts and the card in hand work on both.
+`r` stands for a game's record or for a seat's view of it: rules that need public facts and the card in hand work on
+both.
 """
 
 import numpy as np
@@ -57,7 +58,7 @@ def rank_for_sum(total: int) -> int:
 
 @kernel
 def wanted_rank(r: Record, seat: int, level: int, position: int) -> int:
-    """W10: the rank that may be built at a place; 0 if the place is taken, lacks a card below, or the sum exceeds 14."""
+    """W10: the rank that may be built at a place; 0 if it is taken, lacks a card below, or the sum exceeds 14."""
     row = r.wall[seat, level - 1]
     left, right = row[position] & VALUE, row[position + 1] & VALUE
     if left == 0 or right == 0 or r.wall[seat, level, position] != 0:
@@ -78,7 +79,7 @@ def places_on(r: Record, seat: int, level: int) -> int:
 
 @kernel
 def may_widen(r: Record, seat: int, card: int, at_left: bool) -> bool:
-    """W9: no joker, and the value plus that of the end card is 14 or less, an ace counting 1; WD2: the option's width."""
+    """W9: no joker, and value plus end card's value are 14 or less, an ace counting 1; WD2: the width."""
     if is_joker(card) or r.width[seat] == r.width_limit:
         return False
     end = r.wall[seat, 0, 0] if at_left else r.wall[seat, 0, r.width[seat] - 1]
@@ -130,7 +131,7 @@ def is_legal(r: Record, deck_size: int, action: int) -> bool:
         return False
     if action == DISCARD:
         return True
-    if action == LEFT or action == RIGHT:
+    if action in (LEFT, RIGHT):
         return may_widen(r, seat, r.in_hand, action == LEFT)
     level = build_level(r.width_limit, action)
     return may_build(r, seat, r.in_hand, level, action - build_action(r.width_limit, level, 0))

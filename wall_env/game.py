@@ -136,7 +136,7 @@ def _play(states: States, action: int) -> None:
 
 
 class WallGame(Game):
-    """Wall by given rules (default: `WallRules()`, two players, one deck); see `cardtable.game.Game` for the methods."""
+    """Wall by given rules (default: `WallRules()`, two players); see `cardtable.game.Game` for the methods."""
 
     name = "wall-v0"
     scoring_clause = "W2"
@@ -311,8 +311,8 @@ class WallGame(Game):
             if text == name:
                 return action
         raise ValueError(
-            f"W5: {text!r} is no move; moves are 'start 5h' (ranks 2 to 7), {', '.join(map(repr, actions.NAMES.values()))} "
-            "and 'build 1.3' (level.position)"
+            f"W5: {text!r} is no move; moves are 'start 5h' (ranks 2 to 7), "
+            f"{', '.join(map(repr, actions.NAMES.values()))} and 'build 1.3' (level.position)"
         )
 
     def _start_text(self, state: np.void, action: int) -> str | None:

@@ -18,11 +18,11 @@ class WallRules:
         num_decks: 1 or 2 (W1).
         jokers_per_deck: 0 to 4 (W1).
         max_width: None, or the greatest width of a base (at least 1): widening past it is then not legal (WD2).
-        ends: "idle": the game ends when a whole round goes by in which nobody drew from the deck or built (WD1); "deck":
-            it also ends as soon as the turn that emptied the deck is over.
+        ends: "idle": the game ends when a whole round goes by in which nobody drew from the deck or built (WD1);
+            "deck": it also ends as soon as the turn that emptied the deck is over.
         reward: "margin": own score minus the mean of the others', at the end of the game (with one player the score);
-            "win": at the end the winners share +1 and the others -1, 0 if all are equal; "score": own score, at the end;
-            "dense": after each action the change of the margin if the game ended now, which sums to "margin".
+            "win": at the end the winners share +1 and the others -1, 0 if all are equal; "score": own score, at the
+            end; "dense": after each action the change of the margin if the game ended now, which sums to "margin".
 
     Raises:
         ValueError: if a value is not one of those above.
@@ -52,13 +52,13 @@ class WallRules:
 
     @property
     def width_limit(self) -> int:
-        """The greatest width W of a base: by the cards (all but jokers and the others' start cards, WD2) or `max_width`."""
+        """The greatest width W of a base (WD2): all cards but jokers and the others' start cards, or `max_width`."""
         by_cards = DECK_SIZE * self.num_decks - (self.num_players - 1)
         return by_cards if self.max_width is None else min(by_cards, self.max_width)
 
     @property
     def num_levels(self) -> int:
-        """Levels above the base that can be reached: a card on level k stands on (k+1)(k+2)/2 cards with itself (WD2)."""
+        """Levels above the base (WD2): a card on level k tops a triangle of (k+1)(k+2)/2 cards."""
         level = 0
         while (level + 2) * (level + 3) // 2 <= self.num_cards and level + 1 < self.width_limit:
             level += 1
@@ -90,7 +90,8 @@ class WallRules:
         """No wall scores more than this.
 
         n cards on a level need n + 1 on the level below, so a wall is a pile of diagonals, each with one card on each
-        level from the base up to some level j, which scores 2^j - 1 (W2); to reach level h there is one for each j <= h.
+        level from the base up to some level j, which scores 2^j - 1 (W2); to reach level h it needs one for each
+        j <= h.
         """
         best = 0
         for top in range(self.num_levels + 1):

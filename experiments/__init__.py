@@ -1,0 +1,1 @@
+"""What a user runs: `python -m experiments --help`."""

@@ -1,0 +1,125 @@
+"""Matches on duplicate deals, and what they say about two agents.
+
+The deal is the sample: both agents play each deal from every side, and the mean margin of those games is one number.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import Agent
+from agents.lockstep import advance
+from cardtable.chance import lane_seeds
+from cardtable.game import Game, Ints
+
+_LANES = 1024  # games in lock-step
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the first of two agents achieved against the second.
+
+    Attributes:
+        margins: mean margin of each deal's games in points, float64 [deals].
+        wins, draws, losses: numbers of games.
+    """
+
+    margins: NDArray[np.float64]
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def mean(self) -> float:
+        """Mean margin per deal, in points."""
+        return float(self.margins.mean())
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the mean's 95 % confidence interval, by Student's t over deals; infinite for one deal."""
+        deals = len(self.margins)
+        if deals < 2:
+            return float("inf")
+        return _student_t_95(deals - 1) * float(self.margins.std(ddof=1)) / deals**0.5
+
+
+def _student_t_95(degrees: int) -> float:
+    """The two-sided 95 % quantile of Student's t distribution.
+
+    Up to four degrees of freedom from a table, then the Cornish-Fisher series around the normal quantile (Abramowitz
+    and Stegun, 26.7.5), which errs by less than 0.2 %.
+    """
+    if degrees <= 4:
+        return (12.7062, 4.3027, 3.1824, 2.7764)[degrees - 1]
+    z, n = 1.959964, float(degrees)
+    return (
+        z
+        + (z**3 + z) / (4 * n)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
+    )
+
+
+def seatings(game: Game) -> Ints:
+    """Who sits where in the games of one deal, int64 [games, P] of 0 (first agent) and 1.
+
+    The first agent plays each side once, the second all other sides.
+    """
+    sides = np.array([game.team_of(seat) for seat in range(game.num_players)])
+    return np.array([np.where(sides == team, 0, 1) for team in range(len(game.teams))])
+
+
+def play_match(
+    game: Game, agents: Sequence[Agent], deals: int, seed: int, report: Callable[[int], None] = lambda games: None
+) -> Result:
+    """Play two agents against each other on duplicate deals.
+
+    Args:
+        game: the game.
+        agents: the two agents; each is reset with a seed of its own.
+        deals: number of deals.
+        seed: seed of the deals; the result depends on it and on nothing else.
+        report: called with the number of games that have ended since the last call.
+    """
+    if deals < 1:
+        raise ValueError(f"at least one deal is needed, not {deals}")
+    for agent, agent_seed in zip(agents, lane_seeds(seed, 2), strict=True):
+        agent.reset(int(agent_seed))
+    tables = seatings(game)
+    deal_seeds = np.repeat(lane_seeds(seed, deals + 2)[2:], len(tables))
+    seating = np.tile(tables, (deals, 1))
+    margins = np.empty(len(deal_seeds))
+    for first in range(0, len(deal_seeds), _LANES):
+        part = slice(first, first + _LANES)
+        margins[part] = _play(game, agents, deal_seeds[part], seating[part], report)
+    return Result(
+        margins.reshape(deals, -1).mean(axis=1),
+        int((margins > 0).sum()),
+        int((margins == 0).sum()),
+        int((margins < 0).sum()),
+    )
+
+
+def _play(
+    game: Game,
+    agents: Sequence[Agent],
+    seeds: NDArray[np.uint64],
+    seating: Ints,
+    report: Callable[[int], None],
+) -> NDArray[np.float64]:
+    """The first agent's margin in each game."""
+    states = game.new_states(seeds)
+    playing = np.arange(len(states))
+    while len(playing):
+        advance(game, states, playing, seating, agents)
+        over = game.terminated(states[playing])
+        if over.any():
+            report(int(over.sum()))
+            playing = playing[~over]
+    scores = game.scores(states).astype(np.float64)
+    mine = np.array([game.team_of(int(seat)) for seat in (seating == 0).argmax(axis=1)])
+    own = scores[np.arange(len(states)), mine]
+    others = max(1, scores.shape[1] - 1)
+    return np.asarray(own - (scores.sum(axis=1) - own) / others)
