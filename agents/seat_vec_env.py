@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from agents.agent import Agent
 from agents.lockstep import advance
-from cardtable.chance import LEARNER_SIDE, OPPONENT, episode_seeds, lane_seeds, uniform_each
+from cardtable.chance import LEARNER_SIDE, OPPONENT, agent_seeds, episode_seeds, lane_seeds, uniform_each
 from cardtable.game import Game, Ints
 
 _LEARNER = -1
@@ -80,8 +80,8 @@ class SeatVecEnv(VecEnv):
         base = self._seeds[0] if self._seeds and self._seeds[0] is not None else self._seed
         self._lanes = lane_seeds(base, self.num_envs)
         self._episodes[:] = -1
-        for index, agent in enumerate(self._opponents):
-            agent.reset(int(lane_seeds(base, index + 1)[index]))
+        for agent, agent_seed in zip(self._opponents, agent_seeds(self._lanes[0], len(self._opponents)), strict=True):
+            agent.reset(agent_seed)
         everywhere = np.arange(self.num_envs)
         self._start(everywhere)
         self._settle(everywhere)

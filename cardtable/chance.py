@@ -21,6 +21,7 @@ TIE = 7  # an agent's choice between actions that look equally good
 SAMPLE = 8  # an agent's draw from its action probabilities
 LEARNER_SIDE = 9  # which side a learner plays
 OPPONENT = 10  # who plays the other side
+AGENT = 11  # the seed of a match's k-th agent
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -112,6 +113,11 @@ def lane_seeds(seed: int | None, num_lanes: int) -> NDArray[np.uint64]:
 def episode_seeds(lanes: NDArray[np.uint64], episodes: NDArray[np.int64]) -> NDArray[np.uint64]:
     """The game seeds [B] of each lane's episode number `episodes[lane]`, counted from 0."""
     return draw_each(lanes, EPISODE, episodes)
+
+
+def agent_seeds(seed: np.uint64, count: int) -> list[int]:
+    """Seeds for the agents of a match, apart from all that happens in its games."""
+    return [int(word) for word in draw_each(np.full(count, seed), AGENT, np.arange(count))]
 
 
 def uniform_each(seeds: NDArray[np.uint64], purpose: int) -> NDArray[np.float64]:

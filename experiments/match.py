@@ -5,13 +5,14 @@ The deal is the sample: both agents play each deal from every side, and the mean
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Agent
 from agents.lockstep import advance
-from cardtable.chance import lane_seeds
+from cardtable.chance import agent_seeds, lane_seeds
 from cardtable.game import Game, Ints
 
 _LANES = 1024  # games in lock-step
@@ -42,7 +43,7 @@ class Result:
         deals = len(self.margins)
         if deals < 2:
             return float("inf")
-        return _student_t_95(deals - 1) * float(self.margins.std(ddof=1)) / deals**0.5
+        return _student_t_95(deals - 1) * float(self.margins.std(ddof=1)) / sqrt(deals)
 
 
 def _student_t_95(degrees: int) -> float:
@@ -85,15 +86,16 @@ def play_match(
     """
     if deals < 1:
         raise ValueError(f"at least one deal is needed, not {deals}")
-    for agent, agent_seed in zip(agents, lane_seeds(seed, 2), strict=True):
-        agent.reset(int(agent_seed))
+    deal_seeds = lane_seeds(seed, deals)
+    for agent, agent_seed in zip(agents, agent_seeds(deal_seeds[0], 2), strict=True):
+        agent.reset(agent_seed)
     tables = seatings(game)
-    deal_seeds = np.repeat(lane_seeds(seed, deals + 2)[2:], len(tables))
+    game_seeds = np.repeat(deal_seeds, len(tables))
     seating = np.tile(tables, (deals, 1))
-    margins = np.empty(len(deal_seeds))
-    for first in range(0, len(deal_seeds), _LANES):
+    margins = np.empty(len(game_seeds))
+    for first in range(0, len(game_seeds), _LANES):
         part = slice(first, first + _LANES)
-        margins[part] = _play(game, agents, deal_seeds[part], seating[part], report)
+        margins[part] = _play(game, agents, game_seeds[part], seating[part], report)
     return Result(
         margins.reshape(deals, -1).mean(axis=1),
         int((margins > 0).sum()),

@@ -6,6 +6,8 @@ on mixed signedness would turn to floating point.
 
 import numpy as np
 
+from cardtable.dtypes import record_dtype
+
 NUM_PILES = 12
 HAND_SIZE = 10
 STOCK_SIZE = 20
@@ -27,7 +29,7 @@ _PUBLIC = [
     ("red_team", np.int8),  # 0 or 1, -1 while no team has a colour
 ]
 
-STATE = np.dtype(
+STATE = record_dtype(
     [
         ("seed", np.uint64),
         ("hand", np.int64, (MAX_PLAYERS,)),  # by seat, as a set
@@ -36,11 +38,10 @@ STATE = np.dtype(
         ("history_card", np.int8, (NUM_TURNS,)),  # by turn: the card placed, or taken from the passer; -1 to come
         ("stock", np.int8, (STOCK_SIZE,)),  # two players: what is dealt when both hands are empty, in dealing order
         ("last_margin", np.int16),  # team 0's margin in public before the last action, for dense rewards
-    ],
-    align=True,
+    ]
 )
 
-VIEW = np.dtype(
+VIEW = record_dtype(
     [
         ("hand", np.int64),  # the seat's own
         ("unseen", np.int64),  # cards of which the seat does not know where they are, as a set
@@ -51,8 +52,7 @@ VIEW = np.dtype(
         ("num_hidden_taken", np.int8, (MAX_PLAYERS,)),  # by taking seat: cards that are hidden from this seat
         ("stock_size", np.int8),
         ("seat", np.int8),  # whose view it is
-    ],
-    align=True,
+    ]
 )
 
 HIDDEN = -2  # in a view's history_card: a card that the seat may not know

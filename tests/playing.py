@@ -174,6 +174,11 @@ def rows(states: States) -> Iterator[States]:
         yield states[lane : lane + 1].copy()
 
 
+def contents(records: NDArray[np.void]) -> bytes:
+    """The bytes of all fields of records, without what lies between the fields."""
+    return b"".join(records[name].tobytes() for name in records.dtype.names or ())
+
+
 def observe_all(game: Game, states: States) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """What every seat sees of one position [1]: observations [P, D] and masks [P, A]."""
     return game.observe(view_all(game, states))
@@ -212,7 +217,7 @@ def fingerprint(env: Env) -> tuple[Any, ...]:
     """All that an environment's position consists of, to compare."""
     state = saved(env).clone_state()
     rest = (state.agents, state.agent_selection, state.rewards, state.cumulative_rewards, state.terminations)
-    return (state.states.tobytes(), *rest, state.truncations)
+    return (contents(state.states), *rest, state.truncations)
 
 
 def play_episode(

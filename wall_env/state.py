@@ -6,6 +6,7 @@ point. One dtype serves all options, so compiled code serves them too; a record 
 
 import numpy as np
 
+from cardtable.dtypes import record_dtype
 from wall_env.rules import WallRules
 
 MAX_PLAYERS = 6
@@ -50,7 +51,7 @@ _PUBLIC = [
 
 RULE_FIELDS = ("num_players", "num_decks", "jokers_per_deck", "width_limit", "num_levels", "ends_with_deck")
 
-STATE = np.dtype(
+STATE = record_dtype(
     [
         ("seed", np.uint64),
         *_PUBLIC,
@@ -61,18 +62,16 @@ STATE = np.dtype(
         ("last_gain", np.int32),  # what it added to his score
         ("num_decisions", np.int16),  # -1 in a game made from a view, which has no history
         ("history", np.int16, (MAX_DECISIONS,)),  # action ids
-    ],
-    align=True,
+    ]
 )
 
-VIEW = np.dtype(
+VIEW = record_dtype(
     [
         *_PUBLIC,
         ("unseen", np.int8, (NUM_IDENTITIES,)),  # by card (suit * 13 + rank - 1, joker last): copies not seen
         ("deck_size", np.int8),
         ("seat", np.int8),  # whose view it is
-    ],
-    align=True,
+    ]
 )
 
 HIDDEN = -2
