@@ -17,18 +17,23 @@ if TYPE_CHECKING:
     from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 
-class ScaledObservation(BaseFeaturesExtractor):
-    """Divides each number of an observation by the largest size that the observation space allows it."""
+class ObservationLayer(BaseFeaturesExtractor):
+    """The first layer, which policy and value network share.
 
-    def __init__(self, observation_space: spaces.Box) -> None:
-        super().__init__(observation_space, features_dim=int(np.prod(observation_space.shape)))
+    It divides each number of an observation by the largest size that the observation space allows it.
+    """
+
+    def __init__(self, observation_space: spaces.Box, width: int = 256) -> None:
+        super().__init__(observation_space, features_dim=width)
         low, high = observation_space.low.astype(np.float32), observation_space.high.astype(np.float32)
         scale = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1.0)
         self.factor: torch.Tensor
         self.register_buffer("factor", torch.as_tensor(1.0 / scale))
 
+        self.linear = torch.nn.Linear(len(scale), width)
+
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        return observations * self.factor
+        return torch.relu(self.linear(observations * self.factor))
 
 
 class PolicyAgent(GameAgent):

@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from cardtable.kernel import kernel
 
@@ -26,10 +28,34 @@ def _lowest(typing_context: Any, bits: Any) -> Any:
     return types.int64(types.int64), generate
 
 
+def _store_word(typing_context: Any, array: Any, index: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.gep(data, [arguments[1]])
+        builder.store(arguments[2], builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.uint64), generate
+
+
 popcount: Callable[[int], int] = cast(
     Any, intrinsic(_popcount)
 )  # number of members of a set; only within compiled code
 lowest: Callable[[int], int] = cast(Any, intrinsic(_lowest))  # smallest member of a set that is not empty; likewise
+
+# store_word(array, index, word): write the eight bytes of a uint64 into a contiguous int8 array, lowest byte first.
+store_word: Callable[[NDArray[np.int8], int, np.uint64], None] = cast(Any, intrinsic(_store_word))
+
+_EVERY_BYTE = np.uint64(0x0101010101010101)
+_BIT_K_OF_BYTE_K = np.uint64(0x8040201008040201)
+_ALL_BUT_TOP_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
+
+
+@kernel
+def spread(byte: int) -> np.uint64:
+    """The eight bits of a byte as eight bytes of 0 or 1, so that `store_word` writes eight flags at once."""
+    chosen = (np.uint64(byte) * _EVERY_BYTE) & _BIT_K_OF_BYTE_K
+    return ((chosen + _ALL_BUT_TOP_BITS) >> np.uint64(7)) & _EVERY_BYTE
 
 
 @kernel

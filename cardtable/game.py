@@ -71,6 +71,32 @@ def make_rules(rules_type: type[RulesType], options: Mapping[str, Any]) -> Rules
     return rules_type(**options)
 
 
+class LaneBuffers:
+    """Games side by side, and what a vector environment shows of them, written in place by `Game.step_lanes`.
+
+    Attributes:
+        states: records [B].
+        lanes, episodes: uint64 [B], int64 [B]: each lane's stream of games, and the number of the present one.
+        observations, masks, players: int8 [B, D], [B, A], [B]: the present decisions.
+        rewards, acted_rewards, terminated: float64 [B, P], [B], bool [B]: what the last step brought each seat, what it
+            brought the seat that acted, and whether it ended a game.
+        final_observations, final_scores: int8 [B, D], int64 [B, sides]: of games that the last step ended.
+    """
+
+    def __init__(self, game: "Game", count: int) -> None:
+        self.states = game.empty_states(count)
+        self.lanes = np.zeros(count, np.uint64)
+        self.episodes = np.zeros(count, np.int64)
+        self.observations = np.zeros((count, game.layout.size), np.int8)
+        self.masks = np.zeros((count, game.num_actions), np.int8)
+        self.players = np.zeros(count, np.int8)
+        self.rewards = np.zeros((count, game.num_players))
+        self.acted_rewards = np.zeros(count)
+        self.terminated = np.zeros(count, np.bool_)
+        self.final_observations = np.zeros((count, game.layout.size), np.int8)
+        self.final_scores = np.zeros((count, len(game.teams)), np.int64)
+
+
 class Game(ABC):
     """One game with its options: the rules, and what is the same in every game played by them.
 
@@ -164,9 +190,11 @@ class Game(ABC):
         Raises:
             IllegalAction: if an action is not a legal one or a game is over; no state has changed then.
         """
-        actions = self._check_actions(states, actions)
-        lane = self._step(states, actions)
-        if lane >= 0:
+        actions = self.check_actions(states, actions)
+        lane = self.first_illegal(states, actions, 0, len(states))
+        if lane < 0:
+            self._step(states, actions)
+        else:
             raise self.illegal_action(states[lane], actions[lane], lane)
 
     def illegal_action(self, state: np.void, action: Any, lane: int = 0) -> IllegalAction:
@@ -178,10 +206,29 @@ class Game(ABC):
         return IllegalAction(lane, _plain(action), f" ({self.action_name(action)})", self.explain(state, int(action)))
 
     @abstractmethod
-    def _step(self, states: States, actions: Ints) -> int:
-        """Check all actions, then carry them out; return the first lane whose action is refused, else -1."""
+    def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
+        """The first of the lanes first..last-1 whose action is not legal, -1 if all are."""
 
-    def _check_actions(self, states: States, actions: Any) -> Ints:
+    @abstractmethod
+    def _step(self, states: States, actions: Ints) -> None:
+        """Carry out actions that are known to be legal."""
+
+    @abstractmethod
+    def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
+        """Carry out legal actions in the lanes first..last-1, start new games where one ends, and write all buffers."""
+
+    def refresh(self, buffers: LaneBuffers) -> None:
+        """Write what the lanes show now: observations, masks and players."""
+        buffers.players[:] = self.current_player(buffers.states)
+        self.observe(self.view(buffers.states, buffers.players), (buffers.observations, buffers.masks))
+
+    def check_actions(self, states: States, actions: Any) -> Ints:
+        """Actions as int64 [B].
+
+        Raises:
+            IllegalAction: if they are no integers.
+            ValueError: if there is not one for each game.
+        """
         array = np.asarray(actions)
         if array.dtype.kind not in "iu":
             given = actions if array.ndim == 0 else next(iter(actions), None)

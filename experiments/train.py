@@ -19,7 +19,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from agents import make_agent
-from agents.policy import PolicyAgent, ScaledObservation
+from agents.policy import ObservationLayer, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from cardtable.game import Game, Ints, Views
 from experiments import games
@@ -36,7 +36,7 @@ class Config:
         lanes: games played side by side.
         steps: decisions in each lane between updates.
         batch_size, epochs, learning_rate, clip_range, entropy, gae_lambda: as in PPO (Schulman et al., 2017).
-        widths: hidden layers of the policy and of the value network.
+        widths: hidden layers; policy and value network share the first.
         reward_scale: rewards are multiplied by this for learning; logs stay in points.
         current, greedy, random: how often the other side is played by the present policy, `greedy` and `random`.
     """
@@ -44,12 +44,12 @@ class Config:
     lanes: int = 256
     steps: int = 32
     batch_size: int = 2048
-    epochs: int = 4
+    epochs: int = 2
     learning_rate: float = 1e-3
     clip_range: float = 0.2
     entropy: float = 0.01
     gae_lambda: float = 0.95
-    widths: tuple[int, ...] = (256, 256)
+    widths: tuple[int, ...] = (256, 128)
     reward_scale: float = 0.05
     current: float = 0.5
     greedy: float = 0.25
@@ -176,8 +176,10 @@ def train(game: Game, config: Config, minutes: float, seed: int, folder: Path) -
         gamma=1.0,  # games are short, and dense rewards sum to the margin
         gae_lambda=config.gae_lambda,
         policy_kwargs={
-            "net_arch": list(config.widths),
-            "features_extractor_class": ScaledObservation,
+            "features_extractor_class": ObservationLayer,
+            "features_extractor_kwargs": {"width": config.widths[0]},
+            "net_arch": list(config.widths[1:]),
+            "activation_fn": torch.nn.ReLU,
         },
         tensorboard_log=str(folder),
         seed=seed,

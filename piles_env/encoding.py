@@ -4,10 +4,19 @@ from functools import cache
 
 import numpy as np
 
-from cardtable.bits import lowest
 from cardtable.kernel import Record, kernel
 from cardtable.layout import Layout, Piece
-from piles_env.engine import NUM_KINDS, PASS, kind_of, red_piles, team_points, total_value
+from piles_env.engine import (
+    ALL_KINDS,
+    NUM_KINDS,
+    PASS,
+    kind_of,
+    red_piles,
+    seat_after,
+    team_points,
+    total_value,
+    write_kinds,
+)
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STOCK_SIZE
 
 _ACTION_SIZE = NUM_KINDS + NUM_PILES + 1
@@ -45,9 +54,7 @@ def layout(num_players: int) -> Layout:
 
 @kernel
 def _count_kinds(cards: int, row: np.ndarray, start: int) -> int:
-    while cards:
-        row[start + kind_of(lowest(cards))] += 1
-        cards &= cards - 1
+    write_kinds(cards & ALL_KINDS, cards >> NUM_KINDS, row, start)
     return start + NUM_KINDS
 
 
@@ -76,17 +83,17 @@ def write_observation(v: Record, row: np.ndarray) -> None:
         row[at] = v.num_hidden_taken[team] + v.num_hidden_taken[team + 2]
         at += 1
     for k in range(num_players):
-        at = _count_kinds(v.played[(me + k) % num_players], row, at)
+        at = _count_kinds(v.played[seat_after(v, me, k)], row, at)
     for k in range(1, num_players):
-        _write_last_action(v, (me + k) % num_players, row, at)
+        _write_last_action(v, seat_after(v, me, k), row, at)
         at += _ACTION_SIZE
     for k in range(num_players):
-        row[at] = v.hand_size[(me + k) % num_players]
+        row[at] = v.hand_size[seat_after(v, me, k)]
         at += 1
     row[at] = v.stock_size
     at += 1
     if v.to_move >= 0:
-        row[at + (v.to_move - me) % num_players] = 1
+        row[at + seat_after(v, v.to_move, -me)] = 1
     at += num_players
     if v.red_team < 0:
         row[at] = 1
@@ -102,7 +109,7 @@ def write_observation(v: Record, row: np.ndarray) -> None:
 
 @kernel
 def _write_last_action(v: Record, seat: int, row: np.ndarray, at: int) -> None:
-    turns_since = (v.turn - 1 + v.opener - seat) % v.num_players
+    turns_since = seat_after(v, v.opener - seat, v.turn - 1)
     turn = v.turn - 1 - turns_since
     if turn < 0:
         return

@@ -6,7 +6,7 @@
 import numpy as np
 
 from cardtable import chance
-from cardtable.bits import nth, popcount, singleton
+from cardtable.bits import nth, popcount, singleton, spread, store_word
 from cardtable.cards import rank_of
 from cardtable.kernel import Record, kernel
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STOCK_SIZE
@@ -26,7 +26,7 @@ RED_CARDS = _cards_of(range(0, 13))
 BLACK_CARDS = _cards_of(range(13, 26))
 ACES, JACKS, QUEENS, KINGS = (_cards_of(range(rank - 1, rank), range(rank + 12, rank + 13)) for rank in (1, 11, 12, 13))
 _ALL_RANKS = (1 << 13) - 1
-_ALL_KINDS = (1 << NUM_KINDS) - 1
+ALL_KINDS = (1 << NUM_KINDS) - 1
 
 
 def _neighbours_of(pile: int) -> int:
@@ -46,19 +46,28 @@ NUM_NEIGHBOURS = np.array([_neighbours_of(pile).bit_count() for pile in range(NU
 @kernel
 def kind_of(card: int) -> int:
     """Suits never matter: a card counts by its colour and rank."""
-    return card % NUM_KINDS
+    return card if card < NUM_KINDS else card - NUM_KINDS
 
 
 @kernel
 def is_red(card: int) -> bool:
     """P1: hearts and diamonds are red."""
-    return card % NUM_KINDS < 13
+    return RED_CARDS >> card & 1 == 1
 
 
 @kernel
 def kinds_in(cards: int) -> int:
     """The kinds of which a set of cards holds at least one, as a set."""
-    return (cards | (cards >> NUM_KINDS)) & _ALL_KINDS
+    return (cards | (cards >> NUM_KINDS)) & ALL_KINDS
+
+
+@kernel
+def write_kinds(kinds: int, more: int, row: np.ndarray, at: int) -> None:
+    """Write how often each kind is in two sets of kinds (0, 1 or 2) into 26 places of `row` from `at` on."""
+    for byte in range(3):
+        store_word(row, at + 8 * byte, spread(kinds >> 8 * byte & 255) + spread(more >> 8 * byte & 255))
+    for kind in range(24, NUM_KINDS):
+        row[at + kind] = (kinds >> kind & 1) + (more >> kind & 1)
 
 
 @kernel
@@ -77,6 +86,12 @@ def points(cards: int) -> int:
         + 2 * popcount(cards & QUEENS)
         + popcount(cards & JACKS)
     )
+
+
+@kernel
+def seat_after(r: Record, seat: int, turns: int) -> int:
+    """P4: the seat that moves so many turns after a seat; the number of players is 2 or 4, so its bits suffice."""
+    return (seat + turns) & (r.num_players - 1)
 
 
 # --- the Castle -------------------------------------------------------------------------------------------------------
@@ -143,9 +158,7 @@ def write_mask(r: Record, hand: int, mask: np.ndarray) -> None:
     """Mark the legal actions of the player to move, who holds `hand`."""
     reds, kinds = red_piles(r.top), kinds_in(hand)
     for pile in range(NUM_PILES):
-        legal = placeable_kinds(r.top, reds, pile) & kinds
-        for kind in range(NUM_KINDS):
-            mask[pile * NUM_KINDS + kind] = legal >> kind & 1
+        write_kinds(placeable_kinds(r.top, reds, pile) & kinds, 0, mask, pile * NUM_KINDS)
     mask[PASS] = not must_place(r, hand)
 
 
@@ -172,7 +185,7 @@ def random_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -
 def next_hands(s: Record) -> None:
     """P16: when both hands are empty the dealer deals the remaining 20 cards, one by one, starting at his left."""
     for k in range(STOCK_SIZE):
-        s.hand[(s.opener + k) % 2] |= singleton(s.stock[k])
+        s.hand[seat_after(s, s.opener, k)] |= singleton(s.stock[k])
 
 
 @kernel
@@ -191,7 +204,7 @@ def start(s: Record, deck: np.ndarray) -> None:
     s.last_margin = 0
     dealt = s.num_players * HAND_SIZE
     for k in range(dealt):
-        s.hand[(s.opener + k) % s.num_players] |= singleton(deck[k])
+        s.hand[seat_after(s, s.opener, k)] |= singleton(deck[k])
     for pile in range(NUM_PILES):
         s.castle[pile] = deck[dealt + pile]
         s.top[pile] = deck[dealt + pile]
@@ -216,7 +229,7 @@ def place(s: Record, card: int, pile: int) -> None:
 def take_from_passer(s: Record, card: int) -> None:
     """P11: the opponent at the passer's left takes a card from the hand of the player to move."""
     s.hand[s.to_move] &= ~singleton(card)
-    s.taken[(s.to_move + 1) % s.num_players] |= singleton(card)
+    s.taken[seat_after(s, s.to_move, 1)] |= singleton(card)
     _end_turn(s, PASS, card)
 
 
@@ -231,7 +244,7 @@ def _end_turn(s: Record, action: int, card: int) -> None:
         return
     if s.num_players == 2 and s.turn == NUM_TURNS // 2:
         next_hands(s)
-    s.to_move = (s.opener + s.turn) % s.num_players
+    s.to_move = seat_after(s, s.opener, s.turn)
 
 
 @kernel

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from cardtable import chance
 from cardtable.cards import FIRST_JOKER, card_symbol, card_text, parse_card
-from cardtable.game import Game, Ints, States, Views, check_options, make_rules
-from cardtable.kernel import kernel
+from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_options, make_rules
+from cardtable.kernel import Record, kernel
 from piles_env import actions, encoding, engine, render
 from piles_env.engine import NUM_ACTIONS, NUM_KINDS, PASS
 from piles_env.rules import REWARDS, PilesRules
@@ -17,45 +17,103 @@ from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STATE, STOCK_SIZE, 
 from piles_env.view import determinize, write_view
 
 _NUM_CARDS = 52
+_WIN, _DENSE = REWARDS.index("win"), REWARDS.index("dense")
+
+
+@kernel
+def _deal_one(s: Record, seed: np.uint64, deck: NDArray[np.int8]) -> None:
+    for card in range(_NUM_CARDS):
+        deck[card] = card
+    chance.shuffle(deck, _NUM_CARDS, seed, chance.DEAL)
+    s.seed = seed
+    engine.start(s, deck)
 
 
 @kernel
 def _deal(states: States, seeds: NDArray[np.uint64]) -> None:
     deck = np.empty(_NUM_CARDS, np.int8)
     for lane in range(len(states)):
-        for card in range(_NUM_CARDS):
-            deck[card] = card
-        chance.shuffle(deck, _NUM_CARDS, seeds[lane], chance.DEAL)
-        states[lane].seed = seeds[lane]
-        engine.start(states[lane], deck)
+        _deal_one(states[lane], seeds[lane], deck)
 
 
 @kernel
-def _step(states: States, chosen: Ints) -> int:
-    for lane in range(len(states)):
+def _first_illegal(states: States, chosen: Ints, first: int, last: int) -> int:
+    for lane in range(first, last):
         s, action = states[lane], chosen[lane]
         if s.to_move < 0 or action < 0 or action >= NUM_ACTIONS or not engine.is_legal(s, s.hand[s.to_move], action):
             return lane
+    return -1
+
+
+@kernel
+def _step(states: States, chosen: Ints) -> None:
     for lane in range(len(states)):
         s = states[lane]
         s.last_margin = engine.public_margin(s)
         engine.play(s, chosen[lane])
-    return -1
+
+
+@kernel
+def _write_rewards(s: Record, mode: int, rewards: NDArray[np.float64]) -> None:
+    reward = 0
+    if mode == _DENSE:
+        reward = engine.public_margin(s) - s.last_margin
+    elif s.to_move < 0:
+        reward = engine.public_margin(s)
+        if mode == _WIN:
+            reward = np.sign(reward)
+    for seat in range(s.num_players):
+        rewards[seat] = reward if seat % 2 == 0 else -reward
 
 
 @kernel
 def _rewards(states: States, mode: int, rewards: NDArray[np.float64]) -> None:
     for lane in range(len(states)):
+        _write_rewards(states[lane], mode, rewards[lane])
+
+
+@kernel
+def _step_lanes(
+    states: States,
+    chosen: Ints,
+    lanes: NDArray[np.uint64],
+    episodes: Ints,
+    deck: NDArray[np.int8],
+    scratch: Views,
+    mode: int,
+    observations: NDArray[np.int8],
+    masks: NDArray[np.int8],
+    players: NDArray[np.int8],
+    rewards: NDArray[np.float64],
+    acted_rewards: NDArray[np.float64],
+    terminated: NDArray[np.bool_],
+    final_observations: NDArray[np.int8],
+    final_scores: Ints,
+    first: int,
+    last: int,
+) -> None:
+    v = scratch[0]
+    for lane in range(first, last):
         s = states[lane]
-        reward = 0
-        if mode == 2:
-            reward = engine.public_margin(s) - s.last_margin
-        elif s.to_move < 0:
-            reward = engine.public_margin(s)
-            if mode == 1:
-                reward = np.sign(reward)
-        for seat in range(s.num_players):
-            rewards[lane, seat] = reward if seat % 2 == 0 else -reward
+        seat = s.to_move
+        if mode == _DENSE:
+            s.last_margin = engine.public_margin(s)
+        engine.play(s, chosen[lane])
+        _write_rewards(s, mode, rewards[lane])
+        acted_rewards[lane] = rewards[lane, seat]
+        terminated[lane] = s.to_move < 0
+        if s.to_move < 0:
+            write_view(s, seat, v)
+            encoding.write_observation(v, final_observations[lane])
+            for team in range(2):
+                final_scores[lane, team] = engine.team_points(s, team, True)
+            episodes[lane] += 1
+            s.opener = 0  # PD4
+            _deal_one(s, chance.draw(lanes[lane], chance.EPISODE, episodes[lane]), deck)
+        players[lane] = s.to_move
+        write_view(s, s.to_move, v)
+        encoding.write_observation(v, observations[lane])
+        engine.write_mask(v, v.hand, masks[lane])
 
 
 @kernel
@@ -167,8 +225,19 @@ class PilesGame(Game):
         if not isinstance(opener, (int, np.integer)) or not 0 <= opener < self.num_players:
             raise ValueError(f"opener must be a seat from 0 to {self.num_players - 1}, not {opener!r}")
 
-    def _step(self, states: States, actions: Ints) -> int:
-        return _step(states, actions)
+    def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
+        return _first_illegal(states, actions, first, last)
+
+    def _step(self, states: States, actions: Ints) -> None:
+        _step(states, actions)
+
+    def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
+        b = buffers
+        _step_lanes(
+            b.states, actions, b.lanes, b.episodes, np.empty(_NUM_CARDS, np.int8), self.empty_views(1),
+            self._reward_mode, b.observations, b.masks, b.players, b.rewards, b.acted_rewards, b.terminated,
+            b.final_observations, b.final_scores, first, last,
+        )  # fmt: skip
 
     def rewards(self, states: States, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         rewards = np.empty((len(states), self.num_players)) if out is None else out

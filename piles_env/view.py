@@ -5,7 +5,7 @@ import numpy as np
 from cardtable import chance
 from cardtable.bits import lowest, popcount, singleton
 from cardtable.kernel import Record, kernel
-from piles_env.engine import PASS, kind_of, placeable_anywhere
+from piles_env.engine import PASS, kind_of, placeable_anywhere, seat_after
 from piles_env.state import HIDDEN, MAX_PLAYERS, NUM_PILES, NUM_TURNS, STOCK_SIZE
 
 
@@ -55,8 +55,8 @@ def write_view(s: Record, seat: int, v: Record) -> None:
         v.history_card[turn] = s.history_card[turn]
     if s.passed_hidden and s.to_move >= 0:
         for turn in range(s.turn):
-            passer = (s.opener + turn) % s.num_players
-            taker = (passer + 1) % s.num_players
+            passer = seat_after(s, s.opener, turn)
+            taker = seat_after(s, passer, 1)
             if s.history[turn] == PASS and seat != passer and seat != taker:
                 card = singleton(s.history_card[turn])
                 v.history_card[turn] = HIDDEN
@@ -103,7 +103,7 @@ def determinize(v: Record, seed: np.uint64, s: Record) -> None:
     if could_not_place:
         chance.shuffle(unseen, count, seed, chance.DEAL)
     for k in range(1, v.num_players):
-        count = _fill_places(v, s, (v.opener + k) % v.num_players, unseen, count)
+        count = _fill_places(v, s, seat_after(v, v.opener, k), unseen, count)
     _fill_stock(v, s, unseen)
 
 
@@ -126,10 +126,10 @@ def _move_to_end(cards: np.ndarray, count: int, kinds: int) -> None:
 def _fill_places(v: Record, s: Record, seat: int, cards: np.ndarray, count: int) -> int:
     """Give `seat` cards from the end for what he holds and has lost out of sight; return how many cards are left."""
     for turn in range(v.turn):
-        if v.history_card[turn] == HIDDEN and (v.opener + turn) % v.num_players == seat:
+        if v.history_card[turn] == HIDDEN and seat_after(v, v.opener, turn) == seat:
             count -= 1
             s.history_card[turn] = cards[count]
-            s.taken[(seat + 1) % v.num_players] |= singleton(cards[count])
+            s.taken[seat_after(v, seat, 1)] |= singleton(cards[count])
     if seat != v.seat:
         for _ in range(v.hand_size[seat]):
             count -= 1
@@ -146,10 +146,10 @@ def _fill_stock(v: Record, s: Record, cards: np.ndarray) -> None:
             s.stock[k] = cards[k]
     elif v.num_players == 2:
         for first in range(2):
-            seat = (v.opener + first) % 2
+            seat = seat_after(v, v.opener, first)
             dealt = s.hand[seat]
             for turn in range(NUM_TURNS // 2, v.turn):
-                if (v.opener + turn) % 2 == seat:
+                if seat_after(v, v.opener, turn) == seat:
                     dealt |= singleton(s.history_card[turn])
             for k in range(first, STOCK_SIZE, 2):
                 s.stock[k] = lowest(dealt)

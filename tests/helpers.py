@@ -1,6 +1,6 @@
 """What the tests share: ways to set up positions, to ask what is legal, and to play many games at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,39 @@ def wall_deck(top: str, num_decks: int = 1, jokers_per_deck: int = 2) -> list[st
     return first + rest
 
 
+# --- walls ------------------------------------------------------------------------------------------------------------
+
+# Each two neighbours make 14 or less: the high cards stand between low ones.
+_PAIRS_OF_A_ROW = ("KA", "Q2", "J3", "T4", "95", "86")
+# Full triangles, the base first; every other card is the sum of the two below it.
+SIX_LEVELS = ("3A2A4T3", "4335AK", "7686A", "KAA7", "A28", "3T", "K")
+SEVEN_LEVELS = ("42AAJ3T4", "632QAKA", "95AKAA", "A6AA2", "7723", "A95", "TA", "J")
+
+
+def _copies_of_ranks(num_decks: int) -> dict[str, list[str]]:
+    """The cards of each rank."""
+    return {rank: [rank + suit for suit in SUITS] * num_decks for rank in RANKS}
+
+
+def whole_row(num_decks: int) -> tuple[str, str]:
+    """A start card and the steps that put all cards but the jokers into one base, from its right end on."""
+    copies = _copies_of_ranks(num_decks)
+    ranks = "".join(pair * 4 * num_decks for pair in _PAIRS_OF_A_ROW) + "7" * 4 * num_decks
+    first, *others = [copies[rank].pop(0) for rank in reversed(ranks)]
+    return first, ", ".join(f"{card} left" for card in others)
+
+
+def triangle(rows: Sequence[str], num_decks: int) -> tuple[str, str]:
+    """A start card and the steps that build a full triangle; jokers stand in for copies that there are not."""
+    copies = _copies_of_ranks(num_decks)
+    first, *others = [copies[rank].pop(0) for rank in rows[0]]
+    steps = [f"{card} right" for card in others]
+    for level, row in enumerate(rows[1:], start=1):
+        for position, rank in enumerate(row):
+            steps.append(f"{copies[rank].pop(0) if copies[rank] else JOKER} build {level}.{position}")
+    return first, ", ".join(steps)
+
+
 # --- statistics -------------------------------------------------------------------------------------------------------
 
 
@@ -135,16 +168,18 @@ def assert_uniform(counts: Sequence[int]) -> None:
 
 # --- many games at once -----------------------------------------------------------------------------------------------
 
+Weights = Callable[[States], NDArray[np.float64]]  # for games [B]: how likely each action is, [A] or [B, A]
+
 
 def choose(masks: NDArray[np.int8], weights: NDArray[np.float64], rng: np.random.Generator) -> Ints:
-    """A random legal action for each row of `masks` [B, A], with probabilities in proportion to `weights` [A]."""
-    waiting = np.full(masks.shape, np.inf)
+    """A random legal action for each row of `masks` [B, A], with probabilities in proportion to `weights`."""
     rows, actions = np.nonzero(masks)
-    waiting[rows, actions] = rng.standard_exponential(len(rows)) / weights[actions]
+    waiting = np.full(masks.shape, np.inf)
+    waiting[rows, actions] = rng.standard_exponential(len(rows)) / np.broadcast_to(weights, masks.shape)[rows, actions]
     return np.asarray(waiting.argmin(axis=1), np.int64)
 
 
-def play_out(game: Game, states: States, weights: NDArray[np.float64], seed: int) -> Iterator[States]:
+def play_out(game: Game, states: States, weights: Weights, seed: int) -> Iterator[States]:
     """Play games to their ends by `choose`; yield the unfinished ones before each step, and finally all, in order."""
     rng = np.random.default_rng(seed)
     ended = states.copy()
@@ -152,27 +187,28 @@ def play_out(game: Game, states: States, weights: NDArray[np.float64], seed: int
     running = states[lanes]
     while len(lanes):
         yield running
-        game.step(running, choose(game.action_mask(running), weights, rng))
+        game.step(running, choose(game.action_mask(running), weights(running), rng))
         over = game.terminated(running)
         ended[lanes[over]] = running[over]
         lanes, running = lanes[~over], running[~over]
     yield ended
 
 
-def finished_games(game: Game, states: States, weights: NDArray[np.float64], seed: int) -> States:
+def finished_games(game: Game, states: States, weights: Weights, seed: int) -> States:
     """The ends of games played by `choose`."""
     *_, ended = play_out(game, states, weights, seed)
     return ended
 
 
-def piles_weights(game: Game, *, passing: float = 1.0) -> NDArray[np.float64]:
-    """Weights for `choose` in Piles: how much likelier a pass is than a placement."""
+def piles_weights(game: Game, *, passing: float = 1.0) -> Weights:
+    """Random play of Piles in which a pass is `passing` times as likely as a placement."""
     weights = np.ones(game.num_actions)
     weights[-1] = passing
-    return weights
+    return lambda states: weights
 
 
-# How likely the actions of Wall are: by name; "build" is multiplied by "higher" for each level.
+# Ways to play Wall: how likely the actions are, by name; "build" is multiplied by "higher" for each level. The mason
+# widens his base by cards up to 4 alone, so that many levels fit on it.
 WALL_POLICIES: dict[str, dict[str, float]] = {
     "uniform": {},
     "restless": {"pass": 0.02},
@@ -186,13 +222,25 @@ WALL_POLICIES: dict[str, dict[str, float]] = {
         "build": 100,
         "higher": 8,
     },
+    "mason": {
+        "start 2": 9,
+        "draw": 300,
+        "take": 0.3,
+        "pass": 0.003,
+        "left": 30,
+        "right": 30,
+        "build": 100,
+        "higher": 8,
+    },
     "widener": {"draw": 30, "take": 1, "pass": 0.01, "left": 30, "right": 30},
     "hoarder": {"draw": 300, "take": 1, "pass": 0.01, "discard": 8, "build": 4},
 }
+_WIDENING = slice(10, 12)
+_HIGHEST_OF_A_MASON = 4
 
 
-def wall_weights(game: Game, policy: str) -> NDArray[np.float64]:
-    """Weights for `choose` in Wall, one of `WALL_POLICIES`."""
+def wall_weights(game: Game, policy: str) -> Weights:
+    """Random play of Wall in one of the ways of `WALL_POLICIES`."""
     liking = WALL_POLICIES[policy]
     weights = np.ones(game.num_actions)
     for action in range(game.num_actions):
@@ -202,4 +250,13 @@ def wall_weights(game: Game, policy: str) -> NDArray[np.float64]:
             weights[action] = liking.get("build", 1.0) * liking.get("higher", 1.0) ** (level - 1)
         else:
             weights[action] = liking.get(name, 1.0)
-    return weights
+    if policy != "mason":
+        return lambda states: weights
+
+    def of_a_mason(states: States) -> NDArray[np.float64]:
+        by_game = np.tile(weights, (len(states), 1))
+        high = states["in_hand"] % 13 + 1 > _HIGHEST_OF_A_MASON
+        by_game[high, _WIDENING] = 0.001
+        return by_game
+
+    return of_a_mason

@@ -253,11 +253,11 @@ def play_steps(env: Env, count: int, seed: int) -> None:
 # --- statistics -------------------------------------------------------------------------------------------------------
 
 
-def is_uniform(counts: NDArray[np.int64], weights: NDArray[np.float64] | None = None) -> bool:
-    """Chi-square test against equal (or given) weights; true samples fail once in 30,000 times."""
+def is_uniform(counts: NDArray[np.int64], weights: NDArray[np.float64] | None = None, sigmas: float = 4) -> bool:
+    """Chi-square test against equal (or given) weights; with 4 sigmas true samples fail once in 30,000 times."""
     shares = np.ones(len(counts)) if weights is None else weights
     expected = counts.sum() * shares / shares.sum()
     statistic = float(((counts - expected) ** 2 / expected).sum())
     freedom = len(counts) - 1
     spread = 2 / (9 * freedom)  # Wilson and Hilferty: the cube root of chi-square / freedom is nearly normal
-    return statistic < freedom * (1 - spread + 4 * math.sqrt(spread)) ** 3
+    return statistic < freedom * (1 - spread + sigmas * math.sqrt(spread)) ** 3

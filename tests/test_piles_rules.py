@@ -504,7 +504,7 @@ def test_P14_ace_9_king_4_queen_3_jack_2_others_1(rank: str, suit: str, points: 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_P14_a_colour_is_worth_54_points(swap: bool) -> None:
-    # The opener has all red cards and covers the six black ones of the Castle; his opponent passes all the other blacks.
+    # The opener has all the red cards and covers the Castle's six black ones; his opponent passes all other blacks.
     game = make(num_players=2)
     deal = piles_deal(
         "Ac Ah As Ad 2h 2c 2d 2s 3c 3h 3s 3d",

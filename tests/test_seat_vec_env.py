@@ -9,7 +9,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 import piles_env
 import wall_env
 from agents import make_agent
-from agents.policy import PolicyAgent, ScaledObservation
+from agents.policy import PolicyAgent, ObservationLayer
 from agents.seat_vec_env import SeatVecEnv
 from cardtable.game import Game
 from piles_env import PilesGame, PilesRules
@@ -146,7 +146,7 @@ def test_maskable_ppo_learns_on_it_and_its_policy_plays(tmp_path: object) -> Non
         n_epochs=1,
         seed=0,
         device="cpu",
-        policy_kwargs={"net_arch": [16], "features_extractor_class": ScaledObservation},
+        policy_kwargs={"net_arch": [], "features_extractor_class": ObservationLayer},
     )
     model.learn(256)
     assert model.ep_info_buffer, "episode statistics reach SB3, which logs rollout/ep_rew_mean from them"

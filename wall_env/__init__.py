@@ -14,10 +14,11 @@ from pettingzoo.utils.env import AECEnv
 
 from cardtable.aec import Observation, TableEnv, wrap
 from cardtable.game import IllegalAction, register_game
+from cardtable.vector import TableVectorEnv
 from wall_env.game import WallGame, make
 from wall_env.rules import WallRules
 
-__all__ = ["IllegalAction", "WallGame", "WallRules", "env", "raw_env"]
+__all__ = ["IllegalAction", "WallGame", "WallRules", "env", "raw_env", "vector_env"]
 
 
 def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
@@ -36,6 +37,19 @@ def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
 def env(*, render_mode: str | None = None, **rules: Any) -> AECEnv[str, Observation, int]:
     """`raw_env` with PettingZoo's usual wrappers: an illegal action ends the game with its lowest return."""
     return wrap(raw_env(render_mode=render_mode, **rules))
+
+
+def vector_env(num_envs: int, *, copy: bool = True, num_threads: int = 1, **rules: Any) -> TableVectorEnv:
+    """Wall as a Gymnasium vector environment: `num_envs` games side by side, each at its own mover's decision.
+
+    Args:
+        num_envs, copy, num_threads: as in `cardtable.vector.TableVectorEnv`, which says what is returned.
+        rules: options of `WallRules`.
+
+    Raises:
+        ValueError: if an argument or option is unknown or its value is not allowed.
+    """
+    return TableVectorEnv(make(**rules), num_envs, copy=copy, num_threads=num_threads)
 
 
 register_game(WallGame.name, make)

@@ -173,8 +173,15 @@ def deck_size(s: Record) -> int:
 
 @kernel
 def start(s: Record) -> None:
-    """W3, W4: an empty table; deck, starting player and options stand in the record already."""
-    s.wall[:] = 0
+    """W3, W4: an empty table; deck, starting player and options stand in the record already.
+
+    A record is large and a game uses little of it, so only what the game before has written is cleared.
+    """
+    for seat in range(s.num_players):
+        for level in range(s.height[seat]):
+            s.wall[seat, level, : s.width[seat]] = 0
+    for k in range(s.num_decisions):
+        s.history[k] = -1
     s.width[:] = 0
     s.height[:] = 0
     s.score[:] = 0
@@ -189,7 +196,6 @@ def start(s: Record) -> None:
     s.last_seat = -1
     s.last_gain = 0
     s.num_decisions = 0
-    s.history[:] = -1
 
 
 @kernel

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cardtable import chance
 from cardtable.cards import DECK_SIZE, FIRST_JOKER, RANKS, card_symbol, card_text, parse_card
-from cardtable.game import Game, Ints, States, Views, check_options, make_rules
-from cardtable.kernel import kernel
+from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_options, make_rules
+from cardtable.kernel import Record, kernel
 from wall_env import actions, encoding, engine, render
 from wall_env.engine import DISCARD, DRAW, LEFT, LOWEST_START, RIGHT, TAKE
 from wall_env.rules import REWARDS, WallRules
@@ -22,65 +22,127 @@ assert REWARDS == ("margin", "win", "score", "dense")
 
 
 @kernel
-def _deal(states: States, seeds: NDArray[np.uint64], starting_player: int) -> None:
+def _deal_one(s: Record, seed: np.uint64, starting_player: int) -> None:
     """W3: a shuffled deck, and a random starting player unless one is given (-1: none is)."""
-    for lane in range(len(states)):
-        s = states[lane]
-        count = 0
-        for card in range(DECK_SIZE * s.num_decks):
-            s.deck[count] = card
-            count += 1
-        for joker in range(s.jokers_per_deck * s.num_decks):
-            s.deck[count] = FIRST_JOKER + joker
-            count += 1
-        chance.shuffle(s.deck, count, seeds[lane], chance.DEAL)
-        s.deck[count:] = -1
-        s.deck_length = count
-        s.seed = seeds[lane]
-        if starting_player < 0:
-            s.starting_player = chance.below(seeds[lane], chance.STARTING_PLAYER, 0, s.num_players)
-        else:
-            s.starting_player = starting_player
-        engine.start(s)
+    count = 0
+    for card in range(DECK_SIZE * s.num_decks):
+        s.deck[count] = card
+        count += 1
+    for joker in range(s.jokers_per_deck * s.num_decks):
+        s.deck[count] = FIRST_JOKER + joker
+        count += 1
+    chance.shuffle(s.deck, count, seed, chance.DEAL)
+    s.deck[count:] = -1
+    s.deck_length = count
+    s.seed = seed
+    if starting_player < 0:
+        s.starting_player = chance.below(seed, chance.STARTING_PLAYER, 0, s.num_players)
+    else:
+        s.starting_player = starting_player
+    engine.start(s)
 
 
 @kernel
-def _step(states: States, chosen: Ints, num_actions: int) -> int:
+def _deal(states: States, seeds: NDArray[np.uint64], starting_player: int) -> None:
     for lane in range(len(states)):
+        _deal_one(states[lane], seeds[lane], starting_player)
+
+
+@kernel
+def _first_illegal(states: States, chosen: Ints, num_actions: int, first: int, last: int) -> int:
+    for lane in range(first, last):
         s, action = states[lane], chosen[lane]
         if s.to_move < 0 or action < 0 or action >= num_actions or not engine.is_legal(s, engine.deck_size(s), action):
             return lane
+    return -1
+
+
+@kernel
+def _step(states: States, chosen: Ints) -> None:
     for lane in range(len(states)):
         engine.play(states[lane], chosen[lane])
-    return -1
+
+
+@kernel
+def _write_rewards(s: Record, mode: int, rewards: NDArray[np.float64]) -> None:
+    num_players = s.num_players
+    others = max(1, num_players - 1)
+    rewards[:] = 0.0
+    if mode == _DENSE:
+        if s.last_gain > 0:
+            for seat in range(num_players):
+                rewards[seat] = s.last_gain if seat == s.last_seat else -s.last_gain / others
+        return
+    if s.to_move >= 0:
+        return
+    total, best, winners = 0, 0, 0
+    for seat in range(num_players):
+        total += s.score[seat]
+        if s.score[seat] > best:
+            best, winners = s.score[seat], 0
+        winners += s.score[seat] == best
+    for seat in range(num_players):
+        score = s.score[seat]
+        if mode == _SCORE:
+            rewards[seat] = score
+        elif mode == _MARGIN:
+            rewards[seat] = score - (total - score) / others
+        elif winners < num_players:  # W13: the winners share +1, the others -1
+            rewards[seat] = 1.0 / winners if score == best else -1.0 / (num_players - winners)
 
 
 @kernel
 def _rewards(states: States, mode: int, rewards: NDArray[np.float64]) -> None:
     for lane in range(len(states)):
+        _write_rewards(states[lane], mode, rewards[lane])
+
+
+@kernel
+def _write_mask(v: Record, buffer: NDArray[np.int16], mask: NDArray[np.int8]) -> None:
+    mask[:] = 0
+    for k in range(engine.legal_actions(v, v.deck_size, buffer)):
+        mask[buffer[k]] = 1
+
+
+@kernel
+def _step_lanes(
+    states: States,
+    chosen: Ints,
+    lanes: NDArray[np.uint64],
+    episodes: Ints,
+    scratch: Views,
+    mode: int,
+    observations: NDArray[np.int8],
+    masks: NDArray[np.int8],
+    players: NDArray[np.int8],
+    rewards: NDArray[np.float64],
+    acted_rewards: NDArray[np.float64],
+    terminated: NDArray[np.bool_],
+    final_observations: NDArray[np.int8],
+    final_scores: Ints,
+    first: int,
+    last: int,
+) -> None:
+    v = scratch[0]
+    buffer = np.empty(masks.shape[1], np.int16)
+    for lane in range(first, last):
         s = states[lane]
-        num_players = s.num_players
-        others = max(1, num_players - 1)
-        rewards[lane] = 0.0
-        if mode == _DENSE:
-            if s.last_gain > 0:
-                for seat in range(num_players):
-                    rewards[lane, seat] = s.last_gain if seat == s.last_seat else -s.last_gain / others
-        elif s.to_move < 0:
-            total, best, winners = 0, 0, 0
-            for seat in range(num_players):
-                total += s.score[seat]
-                if s.score[seat] > best:
-                    best, winners = s.score[seat], 0
-                winners += s.score[seat] == best
-            for seat in range(num_players):
-                score = s.score[seat]
-                if mode == _SCORE:
-                    rewards[lane, seat] = score
-                elif mode == _MARGIN:
-                    rewards[lane, seat] = score - (total - score) / others
-                elif winners < num_players:  # W13: the winners share +1, the others -1
-                    rewards[lane, seat] = 1.0 / winners if score == best else -1.0 / (num_players - winners)
+        seat = s.to_move
+        engine.play(s, chosen[lane])
+        _write_rewards(s, mode, rewards[lane])
+        acted_rewards[lane] = rewards[lane, seat]
+        terminated[lane] = s.to_move < 0
+        if s.to_move < 0:
+            write_view(s, seat, v)
+            encoding.write_observation(v, final_observations[lane])
+            for player in range(s.num_players):
+                final_scores[lane, player] = s.score[player]
+            episodes[lane] += 1
+            _deal_one(s, chance.draw(lanes[lane], chance.EPISODE, episodes[lane]), -1)
+        players[lane] = s.to_move
+        write_view(s, s.to_move, v)
+        encoding.write_observation(v, observations[lane])
+        _write_mask(v, buffer, masks[lane])
 
 
 @kernel
@@ -105,10 +167,10 @@ def _observe(views: Views, observations: NDArray[np.int8], masks: NDArray[np.int
     for lane in range(len(views)):
         v = views[lane]
         encoding.write_observation(v, observations[lane])
-        masks[lane] = 0
         if v.to_move == v.seat:
-            for k in range(engine.legal_actions(v, v.deck_size, buffer)):
-                masks[lane, buffer[k]] = 1
+            _write_mask(v, buffer, masks[lane])
+        else:
+            masks[lane] = 0
 
 
 @kernel
@@ -161,6 +223,7 @@ class WallGame(Game):
         self.zero_sum = not alone and rules.reward != "score"
         self._reward_mode = REWARDS.index(rules.reward)
         self._blank = np.zeros(1, STATE)
+        self._blank["history"] = -1
         for name, value in zip(
             RULE_FIELDS,
             (
@@ -202,8 +265,18 @@ class WallGame(Game):
         if not isinstance(seat, (int, np.integer)) or isinstance(seat, bool) or not 0 <= seat < self.num_players:
             raise ValueError(f"starting_player must be a seat from 0 to {self.num_players - 1}, not {seat!r}")
 
-    def _step(self, states: States, actions: Ints) -> int:
-        return _step(states, actions, self.num_actions)
+    def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
+        return _first_illegal(states, actions, self.num_actions, first, last)
+
+    def _step(self, states: States, actions: Ints) -> None:
+        _step(states, actions)
+
+    def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
+        b = buffers
+        _step_lanes(
+            b.states, actions, b.lanes, b.episodes, self.empty_views(1), self._reward_mode, b.observations, b.masks,
+            b.players, b.rewards, b.acted_rewards, b.terminated, b.final_observations, b.final_scores, first, last,
+        )  # fmt: skip
 
     def rewards(self, states: States, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         rewards = np.empty((len(states), self.num_players)) if out is None else out

@@ -1,0 +1,108 @@
+"""The parts of README.md that are generated from the code; `python -m tests.readme` writes them anew."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+
+from agents import agent_names, make_agent
+from cardtable.chance import lane_seeds
+from cardtable.game import Game
+from piles_env import PilesGame
+from piles_env.actions import KIND_NAMES, PILE_NAMES, action_name, encode
+from wall_env import WallGame
+from wall_env.actions import encode_build
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def picture(game: Game, decisions: int, seed: int) -> str:
+    """A position between greedy players, as the player to move sees it."""
+    state = game.new_states(lane_seeds(seed, 1))
+    agent = make_agent("greedy", game)
+    for _ in range(decisions):
+        view = game.view(state, game.current_player(state))
+        game.step(state, agent.act(view))
+    view = game.view(state, game.current_player(state))
+    return f"```text\n{game.render_view(view[0])}\n```"
+
+
+def piles_actions() -> str:
+    """The action table of Piles."""
+    game = PilesGame()
+    example = encode(PILE_NAMES.index("b2"), KIND_NAMES.index("red T"))
+    return "\n".join(
+        [
+            "| action | meaning |",
+            "|---|---|",
+            f"| 0-{game.num_actions - 2} | `pile * 26 + kind`: place a card of that kind on that pile |",
+            f"| {game.num_actions - 1} | pass |",
+            "",
+            f"Piles: {', '.join(f'{k} {name}' for k, name in enumerate(PILE_NAMES))}. "
+            f"Kinds: 0 {KIND_NAMES[0]} to 12 {KIND_NAMES[12]}, 13 {KIND_NAMES[13]} to 25 {KIND_NAMES[25]}. "
+            f"For example {example} is {action_name(example)}.",
+        ]
+    )
+
+
+def wall_actions() -> str:
+    """The action table of Wall."""
+    game = WallGame()
+    rows = ["| action | meaning |", "|---|---|", "| 0-5 | choose a start card of rank 2-7 |"]
+    meanings = {
+        "draw": "draw the top card of the deck",
+        "take": "take the top card of the discard pile",
+        "pass": "pass",
+        "discard": "discard the card in hand",
+        "left": "widen the base at its left end",
+        "right": "widen the base at its right end",
+    }
+    names = {game.action_name(action): action for action in range(6, 12)}
+    rows += [f"| {names[name]} | {meaning} |" for name, meaning in meanings.items()]
+    rules = game.rules
+    for level in range(1, rules.num_levels + 1):
+        first = encode_build(rules, level, 0)
+        last = encode_build(rules, level, rules.width_limit - level - 1)
+        rows.append(f"| {first}-{last} | build up on level {level}, at positions 0-{last - first} from the left |")
+    return "\n".join(rows)
+
+
+def observation(game: Game) -> str:
+    """The observation table of a game."""
+    return f"{game.layout.size} numbers, int8:\n\n{game.layout.table()}"
+
+
+def agents() -> str:
+    """The table of agents."""
+    rows = ["| spec | player |", "|---|---|"]
+    return "\n".join(rows + [f"| `{name}` | {text} |" for name, text in agent_names().items()])
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "picture of piles": lambda: picture(PilesGame(), 26, 8),
+    "picture of wall": lambda: picture(WallGame(), 90, 23),
+    "actions of piles": piles_actions,
+    "observation of piles": lambda: observation(PilesGame()),
+    "actions of wall": wall_actions,
+    "observation of wall": lambda: observation(WallGame()),
+    "agents": agents,
+}
+
+
+def with_sections(text: str) -> str:
+    """The README with all generated parts as they should be.
+
+    Raises:
+        ValueError: if a part has no place in it.
+    """
+    for name, make in SECTIONS.items():
+        pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+        if not pattern.search(text):
+            raise ValueError(f"README.md has no place '<!-- begin {name} --> ... <!-- end {name} -->'")
+        made = make()
+        text = pattern.sub(lambda found, made=made: f"{found[1]}\n{made}\n\n{found[2]}", text)
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(with_sections(README.read_text(encoding="utf-8")), encoding="utf-8")

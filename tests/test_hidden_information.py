@@ -1,0 +1,515 @@
+"""What a seat may know, and nothing else: views, observations, possible worlds, rewards; and what observations mean."""
+
+import itertools
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cardtable import records
+from cardtable.cards import card_symbol, card_text, parse_card
+from cardtable.game import Game, States
+from cardtable.records import GameRecord
+from tests.playing import (
+    CASES,
+    PILES_CASES,
+    WALL_CASES,
+    Case,
+    contents,
+    is_uniform,
+    observe_all,
+    over,
+    play_games,
+    positions,
+    rows,
+    walk,
+)
+from tests.reference.wall import WallReference, complete_deck, is_joker
+
+PASS = 312
+SAMPLES = 20_000
+HIDDEN_PASS_CASES = [case for case in PILES_CASES if case.options.get("passed_cards") == "hidden"]
+FOUR_SEATS_HIDDEN = Case(PILES_CASES[0].package, {"passed_cards": "hidden"})
+TEAMS_OF_TWO = Case(PILES_CASES[0].package, {})
+
+
+# --- where hidden cards lie -------------------------------------------------------------------------------------------
+
+
+def members(cards: Any) -> list[int]:
+    """The cards of a set that is stored as bits."""
+    return [card for card in range(52) if int(cards) >> card & 1]
+
+
+def as_bits(cards: Any) -> int:
+    return sum(1 << int(card) for card in cards)
+
+
+Place = tuple[str, int]  # ("hand", seat), ("stock", k), ("lost", turn), ("deck", k) or ("taken", 0)
+
+
+def passes(state: np.void) -> Iterator[tuple[int, int, int]]:
+    """The passes of a game of Piles: turn, passer and the player who took a card from him."""
+    num_players = int(state["num_players"])
+    for turn in range(int(state["turn"])):
+        if state["history"][turn] == PASS:
+            passer = (int(state["opener"]) + turn) % num_players
+            yield turn, passer, (passer + 1) % num_players
+
+
+def hidden_places(state: np.void, seat: int) -> list[tuple[Place, int]]:
+    """By the rules: each place whose card a seat does not know, with that card."""
+    return _hidden_in_wall(state, seat) if "deck" in state.dtype.names else _hidden_in_piles(state, seat)
+
+
+def _hidden_in_piles(state: np.void, seat: int) -> list[tuple[Place, int]]:
+    places: list[tuple[Place, int]] = []
+    for other in range(int(state["num_players"])):
+        if other != seat:
+            places += [(("hand", other), card) for card in members(state["hand"][other])]
+    if state["num_players"] == 2 and state["turn"] < 20:
+        places += [(("stock", k), int(card)) for k, card in enumerate(state["stock"])]
+    if state["passed_hidden"] and state["to_move"] >= 0:
+        for turn, passer, taker in passes(state):
+            if seat not in (passer, taker):
+                places.append((("lost", turn), int(state["history_card"][turn])))
+    return places
+
+
+def _hidden_in_wall(state: np.void, seat: int) -> list[tuple[Place, int]]:
+    deck = range(int(state["deck_top"]), int(state["deck_length"]))
+    places: list[tuple[Place, int]] = [(("deck", k), int(state["deck"][k])) for k in deck]
+    if state["phase"] == 2 and not state["from_discard"] and state["to_move"] != seat:
+        places.append((("taken", 0), int(state["in_hand"])))
+    return places
+
+
+def with_hidden_cards(states: States, places: list[Place], cards: list[int]) -> States:
+    """A copy of a position [1] with other cards on hidden places."""
+    changed = states.copy()
+    state = changed[0]
+    lost = {number for kind, number in places if kind == "lost"}
+    for turn, _, taker in passes(state) if lost else ():
+        if turn in lost:
+            state["taken"][taker] &= ~(1 << int(state["history_card"][turn]))
+    for other in {number for kind, number in places if kind == "hand"}:
+        state["hand"][other] = 0
+    for (kind, number), card in zip(places, cards, strict=True):
+        if kind == "hand":
+            state["hand"][number] |= 1 << card
+        elif kind == "lost":
+            state["history_card"][number] = card
+        elif kind == "taken":
+            state["in_hand"] = card
+        else:
+            state[kind][number] = card
+    for turn, _, taker in passes(state) if lost else ():
+        if turn in lost:
+            state["taken"][taker] |= 1 << int(state["history_card"][turn])
+    return changed
+
+
+def permuted(states: States, seat: int, rng: np.random.Generator) -> States:
+    """A position [1] that looks the same to a seat: hidden cards, seed and what is past and was never seen changed."""
+    places, cards = zip(*hidden_places(states[0], seat), strict=True) if hidden_places(states[0], seat) else ((), ())
+    changed = with_hidden_cards(states, list(places), rng.permutation(cards).astype(int).tolist())
+    changed["seed"] = rng.integers(1 << 63)
+    if "deck" in (states.dtype.names or ()):
+        _swap_copies(changed[0], rng)
+    elif changed[0]["num_players"] == 2 and changed[0]["turn"] >= 20:
+        for first in range(2):  # the order in which a player was dealt the cards of the stock
+            changed[0]["stock"][first::2] = rng.permutation(changed[0]["stock"][first::2])
+    return changed
+
+
+def _swap_copies(state: np.void, rng: np.random.Generator) -> None:
+    """Exchange the copies of each card in two decks, and the jokers, wherever they lie."""
+    new_id = np.arange(112)
+    for card in range(52):
+        if state["num_decks"] == 2 and rng.random() < 0.5:
+            new_id[[card, card + 52]] = new_id[[card + 52, card]]
+    jokers = 104 + np.arange(int(state["jokers_per_deck"]) * int(state["num_decks"]))
+    new_id[jokers] = rng.permutation(jokers)
+    for pile in (state["deck"], state["discard"]):
+        pile[pile >= 0] = new_id[pile[pile >= 0]]
+    if state["in_hand"] >= 0:
+        state["in_hand"] = new_id[int(state["in_hand"])]
+
+
+def check_cards(game: Game, states: States) -> None:
+    """P1, W1: all cards of the game are there, each once, where its history says."""
+    if game.name == "piles-v0":
+        record = game.to_record(states[0])
+        again = records.verify(GameRecord.from_json(record.to_json()))
+        for name in again.dtype.names or ():
+            assert name == "last_margin" or (again[name] == states[name]).all(), f"{name} does not follow from the moves"
+        return
+    assert Counter(looks_in_wall(states[0])) == Counter(text for text, _ in full_deck(game))
+
+
+def full_deck(game: Game) -> list[tuple[str, int]]:
+    return complete_deck(game.rules.num_decks, game.rules.jokers_per_deck)
+
+
+def looks_in_wall(state: np.void) -> Iterator[str]:
+    """All cards of a game of Wall: in the deck, the discard pile, the hand and the walls."""
+    yield from (card_text(int(card)) for card in state["deck"][state["deck_top"] : state["deck_length"]])
+    yield from (card_text(int(card)) for card in state["discard"][: state["discard_size"]])
+    if state["in_hand"] >= 0:
+        yield card_text(int(state["in_hand"]))
+    for cell in state["wall"][state["wall"] != 0].tolist():
+        yield "XX" if cell & 16 else card_text((cell >> 5) * 13 + (cell & 15) - 1)
+
+
+# --- nothing hidden shows ---------------------------------------------------------------------------------------------
+
+
+def look(game: Game, states: States, seat: int) -> tuple[bytes, bytes, bytes]:
+    """All that a seat gets of a position [1]: view, observation and mask."""
+    view = game.view(states, [seat])
+    observation, mask = game.observe(view)
+    return view.tobytes(), observation.tobytes(), mask.tobytes()
+
+
+@over(CASES)
+def test_hidden_cards_do_not_show(case: Case) -> None:
+    game, rng = case.game, np.random.default_rng(1)
+    moved = shown_to_others = 0
+    for states in itertools.chain(rows(positions(game, 24, seed=1)), rows(play_games(game, 3, seed=2).end)):
+        for seat in range(game.num_players):
+            changed = permuted(states, seat, rng)
+            check_cards(game, changed)
+            assert look(game, changed, seat) == look(game, states, seat)
+            if not game.terminated(states)[0]:
+                assert (game.rewards(changed) == game.rewards(states)).all()
+            new_seed_alone = states.copy()
+            new_seed_alone["seed"] = changed["seed"]
+            moved += contents(changed) != contents(new_seed_alone)
+            shown_to_others += any(
+                look(game, changed, other) != look(game, states, other) for other in range(game.num_players)
+            )
+    assert moved > 12 * game.num_players, "the permuter does nothing"
+    if case.is_piles or game.num_players > 1:
+        assert shown_to_others > 0, "the comparison cannot fail"
+
+
+@over(CASES)
+def test_the_seed_does_not_show(case: Case) -> None:
+    """Two games that differ in their seed alone look the same to everybody, and go on differently."""
+    game = case.game
+    states = positions(game, 32, seed=3)
+    changed = states.copy()
+    changed["seed"] += np.uint64(1)
+    for seat in range(game.num_players):
+        seats = np.full(32, seat)
+        assert game.view(states, seats).tobytes() == game.view(changed, seats).tobytes()
+    assert "seed" not in (game.view_dtype.names or ())
+
+
+def test_PD3_who_knows_the_card_lost_in_a_pass() -> None:
+    for case in PILES_CASES:
+        game, kept_secret = case.game, 0
+        for states in itertools.chain(rows(positions(game, 20, seed=4)), rows(play_games(game, 2, seed=4).end)):
+            state, over_now = states[0], bool(game.terminated(states)[0])
+            for turn, passer, taker in passes(state):
+                card = int(state["history_card"][turn])
+                for seat in range(game.num_players):
+                    view = game.view(states, [seat])[0]
+                    open_to_all = game.rules.passed_cards == "shown" or over_now
+                    knows = open_to_all or seat in (passer, taker)
+                    kept_secret += not knows
+                    assert view["history_card"][turn] == (card if knows else -2)
+                    assert bool(int(view["taken"][taker]) >> card & 1) == knows
+                    assert bool(int(view["unseen"]) >> card & 1) == (not knows)
+        assert bool(kept_secret) == (game.rules.passed_cards == "hidden" and game.num_players == 4)
+
+
+@over(HIDDEN_PASS_CASES)
+def test_rewards_say_nothing_of_hidden_passed_cards(case: Case) -> None:
+    """Whoever moves: a game with other cards lost out of his sight gives the same rewards for the same action."""
+    game, rng, exchanged, ended = case.game, np.random.default_rng(5), 0, set()
+    for states in rows(positions(game, 150, seed=5)):
+        seat = int(game.current_player(states)[0])
+        changed = permuted(states, seat, rng)
+        lost = [place for place, _ in hidden_places(states[0], seat) if place[0] == "lost"]
+        differs = [k for _, k in lost if states["history_card"][0, k] != changed["history_card"][0, k]]
+        action = int(rng.choice(np.flatnonzero(game.action_mask(states)[0])))
+        for each in (states, changed):
+            game.step(each, [action])
+        if game.terminated(states)[0]:
+            ended.add((game.rewards(states) == game.rewards(changed)).all())
+            continue
+        assert (game.rewards(states) == game.rewards(changed)).all()
+        exchanged += bool(differs)
+    assert bool(exchanged) == (game.num_players == 4)
+
+
+def test_hidden_passed_cards_count_in_the_last_reward_only() -> None:
+    """The dense rewards before the last one are those of a game in which nobody had taken anything."""
+    game = Case(PILES_CASES[0].package, {"passed_cards": "hidden", "reward": "dense"}).game
+    counted = 0
+    for seed in range(20):
+        walked = walk(game, seed)
+        rewards = [float(game.rewards(states)[0, 0]) for states in walked.states[1:]]
+        unpaid = walked.states[-2].copy()
+        unpaid["taken"] = 0
+        before_the_last = game.scores(unpaid)[0]
+        assert sum(rewards[:-1]) == before_the_last[0] - before_the_last[1]
+        final = game.scores(walked.states[-1])[0]
+        assert sum(rewards) == final[0] - final[1]
+        counted += abs(rewards[-1]) > 3
+    assert counted
+
+
+# --- possible worlds --------------------------------------------------------------------------------------------------
+
+
+def worlds_of(game: Game, states: States, seat: int, count: int, first_seed: int = 0) -> States:
+    """Possible games [count] as a seat sees a position [1]."""
+    views = np.repeat(game.view(states, [seat]), count)
+    return game.determinize(views, np.arange(first_seed, first_seed + count, dtype=np.uint64))
+
+
+def looks_the_same(game: Game, worlds: States, states: States, seat: int) -> bool:
+    """Whether a seat sees the same in all these games as in a position [1]."""
+    views = game.view(worlds, np.full(len(worlds), seat))
+    return views.tobytes() == game.view(states, [seat]).tobytes() * len(worlds)
+
+
+@over(CASES)
+def test_a_possible_world_looks_the_same_and_can_be_played(case: Case) -> None:
+    game, samples, varied, playable = case.game, 6, 0, 0
+    for states in rows(positions(game, 16, seed=6)):
+        for seat in range(game.num_players):
+            worlds = worlds_of(game, states, seat, samples, first_seed=9)
+            assert looks_the_same(game, worlds, states, seat)
+            assert worlds["seed"].tolist() == list(range(9, 9 + samples))
+            game.check_state(worlds)
+            for world in rows(worlds):
+                check_cards(game, world)
+            assert contents(worlds_of(game, states, seat, 1, first_seed=9)) == contents(worlds[:1])
+            hidden = {hidden_key(world, seat) for world in worlds}
+            many = len(hidden_places(states[0], seat)) >= 12
+            assert len(hidden) > samples // 2 or not many, "the same world again and again"
+            varied += many
+            assert game.playout(worlds, np.arange(samples, dtype=np.uint64)) >= samples
+            assert game.terminated(worlds).all()
+            playable += 1
+    assert playable == 16 * game.num_players
+    assert varied >= game.num_players
+
+
+def hidden_key(state: np.void, seat: int) -> tuple[Any, ...]:
+    """What is hidden from a seat, in a form that is the same for the same world."""
+    hands: dict[int, int] = {}
+    others = []
+    for (kind, number), card in hidden_places(state, seat):
+        if kind == "hand":
+            hands[number] = hands.get(number, 0) | 1 << card
+        else:
+            others.append((kind, card_text(card)))
+    return (*sorted(hands.items()), *others)
+
+
+# --- the distribution of possible worlds ------------------------------------------------------------------------------
+
+
+def every_world(game: Game, states: States, seat: int) -> list[tuple[Any, ...]]:
+    """The keys of all worlds that fit what a seat sees, by trying all orders of the hidden cards."""
+    places, cards = zip(*hidden_places(states[0], seat), strict=True)
+    looks = sorted(range(len(cards)), key=lambda k: card_text(cards[k]))
+    found = set()
+    for order in itertools.permutations(looks):
+        world = with_hidden_cards(states, list(places), [cards[k] for k in order])
+        if game.name == "wall-v0" or fits_the_first_turn(game, world[0]):
+            found.add(hidden_key(world[0], seat))
+    return sorted(found, key=repr)
+
+
+def fits_the_first_turn(game: Game, state: np.void) -> bool:
+    """PD1: whether the opener, if he passed in his first turn, could place none of the cards that he held then."""
+    if game.rules.opener_may_pass or state["history"][0] != PASS:
+        return True
+    opener = int(state["opener"])
+    held = int(state["hand"][opener]) | int(state["played"][opener])
+    lost = [int(state["history_card"][turn]) for turn, passer, _ in passes(state) if passer == opener]
+    return set(members(held) + lost) <= unplaceable(tuple(state["castle"].tolist()))
+
+
+def is_red(card: int) -> bool:
+    return card_text(card)[1] in "hd"
+
+
+def rank(card: int) -> int:
+    return "A23456789TJQK".index(card_text(card)[0]) + 1
+
+
+def neighbours(pile: int) -> list[int]:
+    """P7."""
+    return [
+        other for other in range(12) if abs(other // 4 - pile // 4) + abs(other % 4 - pile % 4) == 1
+    ]
+
+
+def total(tops: Sequence[int], pile: int) -> int:
+    """P8."""
+    return rank(tops[pile]) + sum(1 if is_red(tops[n]) == is_red(tops[pile]) else -1 for n in neighbours(pile))
+
+
+@cache
+def unplaceable(tops: tuple[int, ...]) -> set[int]:
+    """P9, P10: the cards that cannot be placed on any pile."""
+    return {
+        card
+        for card in range(52)
+        if not any(is_red(card) == is_red(tops[pile]) or rank(card) > total(tops, pile) for pile in range(12))
+    }
+
+
+def small_positions(case: Case, most: int, seat_of: Callable[[np.void], int]) -> Iterator[tuple[States, int]]:
+    """Positions of many games in which a seat does not know a few cards."""
+    for seed in itertools.count():
+        for states in walk(case.game, seed).states[-14:-1]:
+            seat = seat_of(states[0])
+            if 3 <= len(hidden_places(states[0], seat)) <= most:
+                yield states, seat
+                break
+
+
+def check_distribution(game: Game, states: States, seat: int) -> int:
+    """Possible worlds must be drawn alike; return how many there are."""
+    expected = every_world(game, states, seat)
+    drawn: Counter[bytes] = Counter()
+    for first in range(0, SAMPLES, 1_000):
+        worlds = worlds_of(game, states, seat, 1_000, first)
+        worlds["seed"] = 0
+        drawn.update(world.tobytes() for world in worlds)
+    samples: Counter[Any] = Counter()
+    for data, number in drawn.items():
+        samples[hidden_key(np.frombuffer(data, game.state_dtype)[0], seat)] += number
+    assert set(samples) == set(expected)
+    assert is_uniform(np.array([samples[key] for key in expected]))
+    return len(expected)
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2, 3])
+@over([TEAMS_OF_TWO, FOUR_SEATS_HIDDEN])
+def test_possible_worlds_of_piles_are_equally_likely(case: Case, ahead: int) -> None:
+    found = small_positions(case, 6, lambda state: (int(state["to_move"]) + ahead) % 4)
+    counts = [check_distribution(case.game, *next(found)) for _ in range(2)]
+    assert max(counts) > 5
+
+
+@pytest.mark.parametrize("mover", [True, False])
+@over([WALL_CASES[0], WALL_CASES[6], WALL_CASES[10]])
+def test_possible_worlds_of_wall_are_equally_likely(case: Case, mover: bool) -> None:
+    num_players = case.game.num_players
+    found = (
+        (states, seat)
+        for states, seat in small_positions(
+            case, 5, lambda state: (int(state["to_move"]) + (not mover)) % num_players
+        )
+        if mover or states["phase"][0] == 2 and not states["from_discard"][0]
+    )
+    assert check_distribution(case.game, *next(found)) > 5
+
+
+@over(CASES)
+def test_hidden_cards_are_equally_likely_everywhere(case: Case) -> None:
+    """In large positions: each hidden card lies on each hidden place equally often."""
+    game = case.game
+    for states in rows(positions(game, 1, seed=7)):
+        seat = (int(game.current_player(states)[0]) + 1) % game.num_players
+        places = hidden_places(states[0], seat)
+        if len(places) < 3:
+            continue
+        where: dict[str, Counter[Place]] = {}
+        kinds = Counter(card_text(card) for _, card in places)
+        for world in worlds_of(game, states, seat, 1_000):
+            start = int(states["deck_top"][0]) if game.name == "wall-v0" else 0
+            for (kind, number), card in hidden_places(world, seat):
+                at = (kind, number + start if kind == "deck" else number)
+                where.setdefault(card_text(card), Counter())[at] += 1
+        sizes = Counter(place for place, _ in places)
+        assert set(where) == set(kinds)
+        for text, counts in where.items():
+            assert set(counts) <= set(sizes)
+            if len(sizes) > 1:
+                number = np.array([counts[place] for place in sizes])
+                assert number.sum() == 1_000 * kinds[text]
+                assert is_uniform(number, np.array([float(size) for size in sizes.values()]), sigmas=5)
+
+
+# --- PD1: an opener who could place nothing ---------------------------------------------------------------------------
+
+
+def deal_without_a_first_placement(opener: int, num_players: int) -> dict[str, Any]:
+    """A Castle of high red cards; the opener holds low black ones."""
+    cards = [rank + suit for rank in "A23456789TJQK" for suit in "hdcs"]
+    castle = [card for card in cards if card[1] in "hd" and card[0] in "89TJQK"]
+    low = [card for card in cards if card[1] in "cs" and card[0] in "A2345"]
+    rest = [card for card in cards if card not in castle + low]
+    hands = [rest[10 * k : 10 * k + 10] for k in range(num_players - 1)]
+    hands.insert(opener, low)
+    return {"opener": opener, "hands": hands, "castle": castle, "stock": rest[10 * num_players - 10 :]}
+
+
+def after_a_forced_pass(game: Game, opener: int, seed: int) -> States:
+    states = game.deal_state(deal_without_a_first_placement(opener, game.num_players), seed)
+    if not game.rules.opener_may_pass:
+        assert np.flatnonzero(game.action_mask(states)[0]).tolist() == [PASS]
+    game.step(states, [PASS])
+    return states
+
+
+@over([case for case in PILES_CASES if not case.game.rules.opener_may_pass])
+def test_PD1_cards_of_an_opener_who_could_place_nothing(case: Case) -> None:
+    game, count = case.game, 50
+    opener = len(case.options) % 2
+    walked = walk(game, 1, after_a_forced_pass(game, opener, seed=1))
+    for states in walked.states[0:20:6]:
+        could_not = unplaceable(tuple(states["castle"][0].tolist()))
+        assert len(could_not) == 20
+        for seat in range(game.num_players):
+            worlds = worlds_of(game, states, seat, count)
+            assert all(fits_the_first_turn(game, world) for world in worlds)
+            assert looks_the_same(game, worlds, states, seat)
+            check_cards(game, worlds[:1])
+            if seat != opener:
+                likely = likely_cards(worlds, opener)
+                assert set(likely) <= could_not
+                if states["turn"][0] < 10:
+                    unseen = members(game.view(states, [seat])["unseen"][0])
+                    assert set(likely) == could_not & set(unseen), "all that he may hold turn up"
+                    assert len({int(world["hand"][opener]) for world in worlds}) > count // 2
+
+
+def likely_cards(worlds: States, seat: int) -> Counter[int]:
+    return Counter(card for world in worlds for card in members(world["hand"][seat]))
+
+
+@over([TEAMS_OF_TWO, FOUR_SEATS_HIDDEN, Case(PILES_CASES[0].package, {"opener_may_pass": True})])
+def test_PD1_possible_worlds_are_equally_likely(case: Case) -> None:
+    """Near the end of a game in which the opener could place nothing at first, where that excludes something."""
+    game, checked = case.game, 0
+    unrestricted = Case(case.package, {**case.options, "opener_may_pass": True}).game
+    for seed in range(1_000):
+        walked = walk(game, seed, after_a_forced_pass(game, 0, seed))
+        states = walked.states[-7 if game.rules.passed_cards == "shown" else -5]
+        seat = 1 + seed % 3
+        if not 3 <= len(hidden_places(states[0], seat)) <= 6:
+            continue
+        some, all_worlds = (len(every_world(each, states, seat)) for each in (game, unrestricted))
+        if 1 < some < all_worlds or (game == unrestricted and some > 5):
+            assert check_distribution(game, states, seat) == some
+            checked += 1
+        if checked == 2:
+            return
+    raise AssertionError("no position was found")
