@@ -4,9 +4,7 @@ import difflib
 from collections.abc import Callable
 
 from agents.agent import Agent
-from agents.piles_greedy import PilesGreedyAgent
-from agents.random_agent import RandomAgent
-from agents.wall_greedy import WallGreedyAgent
+from agents.simple import GreedyAgent, RandomAgent
 from cardtable.game import Game
 
 
@@ -17,7 +15,7 @@ def _random(game: Game, argument: str) -> Agent:
 
 def _greedy(game: Game, argument: str) -> Agent:
     _no_argument("greedy", argument)
-    return {"piles-v0": PilesGreedyAgent, "wall-v0": WallGreedyAgent}[game.name](game)
+    return GreedyAgent(game)
 
 
 def _policy(game: Game, argument: str) -> Agent:

@@ -110,12 +110,14 @@ class Game(ABC):
         max_decisions: no game has more decisions than this.
         return_range: lowest and highest sum of a seat's rewards in a game.
         zero_sum: whether the rewards of all seats sum to 0.
+        policies: the simple players that `playout` knows, in compiled code.
         scoring_clause, ending_clause: the clauses of the rules that say how a game is scored and when it ends.
         state_dtype: dtype of a game's record.
         rule_fields: the fields of `state_dtype` that hold the rules' options.
         view_dtype: dtype of what a seat may know.
     """
 
+    policies: ClassVar[tuple[str, ...]] = ("random", "greedy")
     name: ClassVar[str]
     scoring_clause: ClassVar[str]
     ending_clause: ClassVar[str]
@@ -285,8 +287,15 @@ class Game(ABC):
         """Games that fit the views: what a view hides is drawn anew, uniformly, with these seeds [B]."""
 
     @abstractmethod
-    def playout(self, states: States, seeds: NDArray[np.uint64]) -> int:
-        """Play the games to their ends in place, by uniformly random legal actions; return the number of decisions."""
+    def playout(self, states: States, seeds: NDArray[np.uint64], policy: str = "random") -> int:
+        """Play the games to their ends in place, all seats by one of `policies`; return the number of decisions.
+
+        The policy sees the game itself, so this is for games that are made up: search, and measuring.
+        """
+
+    @abstractmethod
+    def greedy_actions(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
+        """What the policy "greedy" chooses for each view [B], with ties settled by these seeds [B]."""
 
     # --- text ---------------------------------------------------------------------------------------------------------
 

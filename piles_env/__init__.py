@@ -9,16 +9,17 @@ Options are those of `PilesRules`.
 
 from typing import Any
 
+import gymnasium
 import pettingzoo
 from pettingzoo.utils.env import AECEnv
 
 from cardtable.aec import Observation, TableEnv, wrap
 from cardtable.game import IllegalAction, register_game
 from cardtable.vector import TableVectorEnv
-from piles_env.game import PilesGame, make
+from piles_env.game import PilesGame, make_game
 from piles_env.rules import PilesRules
 
-__all__ = ["IllegalAction", "PilesGame", "PilesRules", "env", "raw_env", "vector_env"]
+__all__ = ["IllegalAction", "PilesGame", "PilesRules", "env", "make_game", "raw_env", "vector_env"]
 
 
 def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
@@ -31,7 +32,7 @@ def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
     Raises:
         ValueError: if an option is unknown or its value is not allowed.
     """
-    return TableEnv(make(**rules), "piles_v0", render_mode)
+    return TableEnv(make_game(**rules), "piles_v0", render_mode)
 
 
 def env(*, render_mode: str | None = None, **rules: Any) -> AECEnv[str, Observation, int]:
@@ -49,8 +50,9 @@ def vector_env(num_envs: int, *, copy: bool = True, num_threads: int = 1, **rule
     Raises:
         ValueError: if an argument or option is unknown or its value is not allowed.
     """
-    return TableVectorEnv(make(**rules), num_envs, copy=copy, num_threads=num_threads)
+    return TableVectorEnv(make_game(**rules), num_envs, copy=copy, num_threads=num_threads)
 
 
-register_game(PilesGame.name, make)
+register_game(PilesGame.name, make_game)
 pettingzoo.register("aec", "piles_v0", "piles_env:env")
+gymnasium.register("Piles-v0", entry_point="agents.seat_env:piles", vector_entry_point="agents.seat_env:piles_vector")

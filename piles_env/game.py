@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from cardtable import chance
 from cardtable.cards import FIRST_JOKER, card_symbol, card_text, parse_card
-from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_options, make_rules
+from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, kernel
-from piles_env import actions, encoding, engine, render
+from piles_env import actions, encoding, engine, policies, render
 from piles_env.engine import NUM_ACTIONS, NUM_KINDS, PASS
 from piles_env.rules import REWARDS, PilesRules
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STATE, STOCK_SIZE, VIEW
@@ -157,7 +157,7 @@ def _determinize(views: Views, seeds: NDArray[np.uint64], states: States) -> Non
 
 
 @kernel
-def _playout(states: States, seeds: NDArray[np.uint64]) -> int:
+def _playout_random(states: States, seeds: NDArray[np.uint64]) -> int:
     decisions = 0
     for lane in range(len(states)):
         s = states[lane]
@@ -165,6 +165,24 @@ def _playout(states: States, seeds: NDArray[np.uint64]) -> int:
             engine.play(s, engine.random_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, s.turn))
             decisions += 1
     return decisions
+
+
+@kernel
+def _playout_greedy(states: States, seeds: NDArray[np.uint64]) -> int:
+    decisions = 0
+    for lane in range(len(states)):
+        s = states[lane]
+        while s.to_move >= 0:
+            engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, s.turn))
+            decisions += 1
+    return decisions
+
+
+@kernel
+def _greedy_actions(views: Views, seeds: NDArray[np.uint64], actions: Ints) -> None:
+    for lane in range(len(views)):
+        v = views[lane]
+        actions[lane] = policies.greedy_action(v, v.hand, seeds[lane], chance.TIE, 0)
 
 
 class PilesGame(Game):
@@ -273,8 +291,15 @@ class PilesGame(Game):
         _determinize(views, np.asarray(seeds, np.uint64), states)
         return states
 
-    def playout(self, states: States, seeds: NDArray[np.uint64]) -> int:
-        return _playout(states, np.asarray(seeds, np.uint64))
+    def playout(self, states: States, seeds: NDArray[np.uint64], policy: str = "random") -> int:
+        check_choice("policy", policy, self.policies)
+        run = _playout_random if policy == "random" else _playout_greedy
+        return run(states, np.asarray(seeds, np.uint64))
+
+    def greedy_actions(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
+        actions = np.empty(len(views), np.int64)
+        _greedy_actions(views, seeds, actions)
+        return actions
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -441,7 +466,7 @@ def _check_deck(cards: Sequence[int]) -> None:
             raise ValueError(f"P1: {card_text(card)} is dealt twice")
 
 
-def make(**options: Any) -> PilesGame:
+def make_game(**options: Any) -> PilesGame:
     """`PilesGame` with options by name; see `PilesRules`.
 
     Raises:

@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -149,7 +149,9 @@ def check_cards(game: Game, states: States) -> None:
         record = game.to_record(states[0])
         again = records.verify(GameRecord.from_json(record.to_json()))
         for name in again.dtype.names or ():
-            assert name == "last_margin" or (again[name] == states[name]).all(), f"{name} does not follow from the moves"
+            assert name == "last_margin" or (again[name] == states[name]).all(), (
+                f"{name} does not follow from the moves"
+            )
         return
     assert Counter(looks_in_wall(states[0])) == Counter(text for text, _ in full_deck(game))
 
@@ -353,9 +355,7 @@ def rank(card: int) -> int:
 
 def neighbours(pile: int) -> list[int]:
     """P7."""
-    return [
-        other for other in range(12) if abs(other // 4 - pile // 4) + abs(other % 4 - pile % 4) == 1
-    ]
+    return [other for other in range(12) if abs(other // 4 - pile // 4) + abs(other % 4 - pile % 4) == 1]
 
 
 def total(tops: Sequence[int], pile: int) -> int:
@@ -413,10 +413,8 @@ def test_possible_worlds_of_wall_are_equally_likely(case: Case, mover: bool) -> 
     num_players = case.game.num_players
     found = (
         (states, seat)
-        for states, seat in small_positions(
-            case, 5, lambda state: (int(state["to_move"]) + (not mover)) % num_players
-        )
-        if mover or states["phase"][0] == 2 and not states["from_discard"][0]
+        for states, seat in small_positions(case, 5, lambda state: (int(state["to_move"]) + (not mover)) % num_players)
+        if mover or (states["phase"][0] == 2 and not states["from_discard"][0])
     )
     assert check_distribution(case.game, *next(found)) > 5
 
@@ -513,3 +511,433 @@ def test_PD1_possible_worlds_are_equally_likely(case: Case) -> None:
         if checked == 2:
             return
     raise AssertionError("no position was found")
+
+
+# --- the symmetries of Piles ------------------------------------------------------------------------------------------
+
+OTHER_COLOUR = str.maketrans("hcds", "chsd")
+PILES = [column + row for row in "123" for column in "abcd"]
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map of Piles onto itself, carried out on a record."""
+
+    swap_colours: bool = False
+    mirror_columns: bool = False
+    mirror_rows: bool = False
+    seats: int = 0  # by how many seats everybody moves on
+
+    def card(self, text: str) -> str:
+        return text[0] + text[1].translate(OTHER_COLOUR) if self.swap_colours else text
+
+    def pile(self, name: str) -> str:
+        column = "dcba"["abcd".index(name[0])] if self.mirror_columns else name[0]
+        return column + ("321"["123".index(name[1])] if self.mirror_rows else name[1])
+
+    def move(self, text: str) -> str:
+        if text.startswith("pass:"):
+            return "pass:" + self.card(text[5:])
+        card, pile = text.split("@")
+        return f"{self.card(card)}@{self.pile(pile)}"
+
+    def record(self, record: GameRecord) -> GameRecord:
+        deal = record.deal
+        num_players = len(deal["hands"])
+        castle = {self.pile(pile): self.card(card) for pile, card in zip(PILES, deal["castle"], strict=True)}
+        hands = [[self.card(card) for card in deal["hands"][seat - self.seats]] for seat in range(num_players)]
+        mapped = {
+            "opener": (deal["opener"] + self.seats) % num_players,
+            "hands": hands,
+            "castle": [castle[pile] for pile in PILES],
+            "stock": [self.card(card) for card in deal["stock"]],
+        }
+        return replace(record, deal=mapped, moves=[self.move(move) for move in record.moves], scores=None)
+
+
+def mapped_games(game: Game, mapping: Map) -> Iterator[tuple[States, States]]:
+    """Positions of random games and what they are mapped onto; the last of each game is its end."""
+    for seed in range(3):
+        record = game.to_record(walk(game, seed).states[-1][0])
+        yield from zip(records.replay(record), records.replay(mapping.record(record)), strict=True)
+
+
+def returned(game: Game, states: States) -> list[float]:
+    return game.rewards(states)[0].tolist()
+
+
+@pytest.mark.parametrize("seats", [1, 2, 3])
+@over(PILES_CASES)
+def test_moving_all_seats_on_changes_nothing_that_they_see(case: Case, seats: int) -> None:
+    game = case.game
+    if seats >= game.num_players:
+        seats = 1
+    for states, moved in mapped_games(game, Map(seats=seats)):
+        for before, after in zip(observe_all(game, states), observe_all(game, moved), strict=True):
+            assert (np.roll(before, seats, axis=0) == after).all()
+        assert game.current_player(moved)[0] == (game.current_player(states)[0] + seats) % game.num_players or (
+            game.terminated(states)[0] and game.terminated(moved)[0]
+        )
+        assert returned(game, moved) == np.roll(returned(game, states), seats).tolist()
+
+
+@over(WALL_CASES)
+def test_moving_all_seats_of_wall_on_changes_nothing_that_they_see(case: Case) -> None:
+    game = case.game
+    record = game.to_record(walk(game, 1).states[-1][0])
+    for seats in range(1, game.num_players):
+        starting_player = (record.deal["starting_player"] + seats) % game.num_players
+        moved_record = replace(record, deal={**record.deal, "starting_player": starting_player}, scores=None)
+        positions_of_both = zip(records.replay(record), records.replay(moved_record), strict=True)
+        for states, moved in itertools.islice(positions_of_both, 0, None, 5):
+            for before, after in zip(observe_all(game, states), observe_all(game, moved), strict=True):
+                assert (np.roll(before, seats, axis=0) == after).all()
+            assert returned(game, moved) == np.roll(returned(game, states), seats).tolist()
+
+
+@over(PILES_CASES)
+def test_swapping_colours_swaps_kinds_and_nothing_else(case: Case) -> None:
+    """Checked piece by piece, not by `symmetries`."""
+    game = case.game
+    for states, swapped in mapped_games(game, Map(swap_colours=True)):
+        seen, masks = observe_all(game, states)
+        after, masks_after = observe_all(game, swapped)
+        expected = game.layout.split(seen.copy())
+        for name in ("hand", "unseen", "top", "under", "taken", "played"):
+            expected[name][:] = np.roll(expected[name], 13, axis=-1)
+        expected["last_action"][..., :26] = np.roll(expected["last_action"][..., :26], 13, axis=-1)
+        expected["colour"][:] = expected["colour"][..., [0, 2, 1]]
+        for name, piece in game.layout.split(after).items():
+            assert (piece == expected[name]).all(), name
+        by_pile = masks[:, :PASS].reshape(-1, 12, 26)
+        assert (np.roll(by_pile, 13, axis=2) == masks_after[:, :PASS].reshape(-1, 12, 26)).all()
+        assert (masks[:, PASS] == masks_after[:, PASS]).all()
+        assert returned(game, swapped) == returned(game, states)
+
+
+@over(PILES_CASES)
+def test_symmetries_are_those_of_the_game(case: Case) -> None:
+    game: Any = case.game
+    found = set()
+    for symmetry in game.symmetries:
+        for permutation, size in ((symmetry.observation, game.layout.size), (symmetry.action, game.num_actions)):
+            assert sorted(permutation.tolist()) == list(range(size))
+        words = [name in symmetry.name for name in ("swap colours", "mirror columns", "mirror rows")]
+        found.add(tuple(words))
+        mapping = Map(*words)
+        for states, mapped in itertools.islice(mapped_games(game, mapping), 0, None, 4):
+            (seen, masks), (seen_after, masks_after) = observe_all(game, states), observe_all(game, mapped)
+            assert (seen[:, symmetry.observation] == seen_after).all()
+            assert (masks[:, symmetry.action] == masks_after).all()
+            assert returned(game, mapped) == returned(game, states)
+            for action in np.flatnonzero(game.action_mask(states)[0])[::9]:
+                text, image = game.action_to_text(states[0], action), int(symmetry.inverse_action[action])
+                assert symmetry.action[image] == action
+                if action != PASS:  # of two cards of a kind the record names the one with the lowest id
+                    assert game.action_name(image) == game.action_name(
+                        game.text_to_action(mapped[0], mapping.move(text))
+                    )
+                else:
+                    assert image == PASS
+    assert len(found) == len(game.symmetries) == 8
+    assert game.symmetries[0].name == "identity"
+    assert (game.symmetries[0].action == np.arange(PASS + 1)).all()
+
+
+# --- what an observation means: Piles ---------------------------------------------------------------------------------
+
+
+def kind(text: str) -> int:
+    """Colour * 13 + rank - 1, red first."""
+    return (0 if text[1] in "hd" else 13) + "A23456789TJQK".index(text[0])
+
+
+def counts(cards: Sequence[str]) -> NDArray[np.int64]:
+    return np.bincount([kind(card) for card in cards], minlength=26)
+
+
+def one_hot(size: int, *indices: int) -> NDArray[np.int64]:
+    vector = np.zeros(size, np.int64)
+    vector[list(indices)] = 1
+    return vector
+
+
+@dataclass
+class Table:
+    """A game of Piles laid out from its record, without rules."""
+
+    hands: list[list[str]]
+    piles: list[list[str]]
+    turns: list[tuple[int, str, str]]  # seat, the card that left his hand, and a pile's name or ""
+    stock: list[str]
+    opener: int
+
+    @classmethod
+    def of(cls, record: GameRecord) -> "Table":
+        deal = json.loads(record.to_json())["deal"]
+        table = cls(deal["hands"], [[card] for card in deal["castle"]], [], deal["stock"], deal["opener"])
+        for number, move in enumerate(record.moves):
+            seat = (table.opener + number) % len(table.hands)
+            card, pile = (move[5:], "") if move.startswith("pass:") else move.split("@")
+            table.hands[seat].remove(card)
+            table.turns.append((seat, card, pile))
+            if pile:
+                table.piles[PILES.index(pile)].append(card)
+            if number == 19 and table.stock:
+                for k in range(2):
+                    table.hands[(table.opener + k) % 2] = table.stock[k::2]
+                table.stock = []
+        return table
+
+    @property
+    def tops(self) -> list[str]:
+        return [pile[-1] for pile in self.piles]
+
+    def taken_by(self, side: int) -> list[tuple[int, str]]:
+        """What a team (0, 1) took from passers: the passer and the card."""
+        return [(seat, card) for seat, card, pile in self.turns if not pile and (seat + 1) % 2 == side]
+
+    def colour_of(self, side: int) -> str:
+        """P5, PD1: "red", "black", or "" before the opener has placed a card."""
+        first = next((card for seat, card, pile in self.turns if pile and seat == self.opener), None)
+        if first is None:
+            return ""
+        return "red" if (first[1] in "hd") == (self.opener % 2 == side) else "black"
+
+    def points_of(self, side: int, taken: list[str]) -> int:
+        """P13, P14."""
+        own = self.colour_of(side)
+        if not own:
+            return 0
+        is_own = {card: (card[1] in "hd") == (own == "red") for pile in self.piles for card in pile}
+        won = [card for pile in self.piles if is_own[pile[-1]] for card in pile]
+        scoring = [card for card in won + taken if (card[1] in "hd") != (own == "red")]
+        return sum({"A": 9, "K": 4, "Q": 3, "J": 2}.get(card[0], 1) for card in scoring)
+
+
+def piles_pieces(game: Game, states: States, me: int) -> dict[str, NDArray[np.int64]]:
+    """Every piece of an observation, from the moves alone."""
+    table = Table.of(game.to_record(states[0]))
+    seats = [(me + k) % game.num_players for k in range(game.num_players)]
+    over_now = len(table.turns) == 40
+    open_to_me = game.rules.passed_cards == "shown" or over_now or game.num_players == 2
+
+    def known(passer: int) -> bool:
+        return open_to_me or me in (passer, (passer + 1) % game.num_players)
+
+    sides = (me % 2, 1 - me % 2)
+    taken = [[card for passer, card in table.taken_by(side) if known(passer)] for side in sides]
+    hidden = [sum(not known(passer) for passer, _ in table.taken_by(side)) for side in sides]
+    seen = table.hands[me] + [card for pile in table.piles for card in pile] + taken[0] + taken[1]
+    last = []
+    for seat in seats[1:]:
+        row = np.zeros(39, np.int64)
+        turn = next((turn for turn in reversed(table.turns) if turn[0] == seat), None)
+        if turn is not None:
+            _, card, pile = turn
+            row[26 + (PILES.index(pile) if pile else 12)] = 1
+            if pile or known(seat):
+                row[kind(card)] = 1
+        last.append(row)
+    tops = [parse_card(card) for card in table.tops]
+    to_move = (table.opener + len(table.turns)) % game.num_players
+    return {
+        "hand": counts(table.hands[me]),
+        "unseen": 2 - counts(seen),
+        "top": np.array([one_hot(26, kind(card)) for card in table.tops]),
+        "under": np.array([counts(pile[:-1]) for pile in table.piles]),
+        "total": np.array([total(tops, pile) for pile in range(12)]),
+        "taken": np.array([counts(cards) for cards in taken]),
+        "hidden_taken": np.array(hidden),
+        "played": np.array(
+            [counts([card for who, card, pile in table.turns if pile and who == seat]) for seat in seats]
+        ),
+        "last_action": np.array(last),
+        "hand_size": np.array([len(table.hands[seat]) for seat in seats]),
+        "stock_size": np.array([len(table.stock)]),
+        "to_move": one_hot(len(seats), *([] if over_now else [seats.index(to_move)])),
+        "colour": one_hot(3, ["", "red", "black"].index(table.colour_of(me % 2))),
+        "turns_left": np.array([40 - len(table.turns)]),
+        "points": np.array([table.points_of(side, cards) for side, cards in zip(sides, taken, strict=True)]),
+    }
+
+
+@over(PILES_CASES)
+def test_pieces_of_a_piles_observation(case: Case) -> None:
+    game = case.game
+    deals = game.new_states(np.arange(2, dtype=np.uint64))
+    check_pieces(game, [*rows(positions(game, 40, seed=8)), *rows(play_games(game, 3, seed=8).end), *rows(deals)])
+
+
+def check_pieces(game: Game, many: list[States]) -> None:
+    pieces = piles_pieces if game.name == "piles-v0" else wall_pieces
+    varied: dict[str, set[bytes]] = {piece.name: set() for piece in game.layout.pieces}
+    for states in many:
+        observations = observe_all(game, states)[0]
+        for seat in range(game.num_players):
+            expected = pieces(game, states, seat)
+            found = game.layout.split(observations[seat])
+            assert list(found) == list(expected)
+            for name, values in expected.items():
+                assert found[name].shape == values.shape, name
+                assert (found[name] == values).all(), f"{name} of seat {seat}: {found[name]}, not {values}"
+                varied[name].add(values.tobytes())
+    constant = {name for name, values in varied.items() if len(values) < 2}
+    may_be = {"hidden_taken", "stock_size", "to_move"}
+    if getattr(game.rules, "max_width", None) == 1:
+        may_be |= {"wanted", "score"}
+    assert constant <= may_be, f"{constant} are always the same"
+
+
+def test_cells_of_the_rendered_castle() -> None:
+    """Pile row * 4 + column stands in that row and column of the board, and so do its total and what lies beneath."""
+    for case in (PILES_CASES[0], PILES_CASES[1]):
+        game = case.game
+        for states in rows(positions(game, 15, seed=9)):
+            for text in (game.render(states[0]), game.render_view(game.view(states, [1])[0])):
+                cells = board_cells(text)
+                assert list(cells) == PILES
+                table = Table.of(game.to_record(states[0]))
+                observed = game.layout.split(observe_all(game, states)[0][0])
+                for pile, name in enumerate(PILES):
+                    head, beneath = cells[name]
+                    assert head == f"{card_symbol(parse_card(table.tops[pile]))} = {observed['total'][pile]}"
+                    assert observed["top"][pile, kind(table.tops[pile])] == 1
+                    expected = sorted(card_symbol(parse_card(card)) for card in table.piles[pile][:-1])
+                    assert sorted(beneath) == expected
+
+
+def board_cells(text: str) -> dict[str, tuple[str, list[str]]]:
+    """Read a board: by pile name what stands in the head of its cell, and the words beneath."""
+    cells: dict[str, tuple[str, list[str]]] = {}
+    row = ""
+    for line in text.splitlines():
+        found = re.fullmatch(r" ([123 ]) \|(.*)\|", line)
+        if found is None:
+            continue
+        columns = [part.strip() for part in found[2].split("|")]
+        assert len(columns) == 4
+        row = found[1].strip() or row
+        for column, part in zip("abcd", columns, strict=True):
+            if found[1].strip():
+                cells[column + row] = (part, [])
+            else:
+                cells[column + row][1].extend(part.split())
+    return cells
+
+
+# --- what an observation means: Wall ----------------------------------------------------------------------------------
+
+
+def wall_table(game: Game, states: States) -> WallReference:
+    """The slow reference, brought to the same position by the record's moves."""
+    record = game.to_record(states[0])
+    starts = [move.removeprefix("start ") for move in record.moves if move.startswith("start ")]
+    copies: Counter[str] = Counter()
+    deck = []
+    for text in (*starts, *record.deal["deck"]):
+        deck.append((text, copies[text] % game.rules.num_decks))
+        copies[text] += 1
+    rules = game.rules
+    table = WallReference(
+        num_players=rules.num_players,
+        starting_player=record.deal["starting_player"],
+        deck=deck,
+        num_decks=rules.num_decks,
+        jokers_per_deck=rules.jokers_per_deck,
+        max_width=rules.max_width,
+        ends=rules.ends,
+    )
+    for move in record.moves:
+        table.play(move[:7] if move.startswith("start ") else move)
+    return table
+
+
+def rank_index(card: tuple[str, int]) -> int:
+    return 13 if is_joker(card) else "A23456789TJQK".index(card[0][0])
+
+
+def level_cells(game: Game, table: WallReference, seat: int) -> list[NDArray[np.int64]]:
+    """By level: what each place counts as a support, 0 for no card."""
+    width = game.rules.width_limit
+    levels = [np.zeros(width - level, np.int64) for level in range(game.rules.num_levels + 1)]
+    for level, cards in enumerate(table.walls[seat]):
+        for position in cards:
+            levels[level][position] = table.support_value(seat, level, position)
+    return levels
+
+
+def wanted_ranks(game: Game, levels: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """W9, W10: by level and rank, at how many places a card fits."""
+    wanted = np.zeros((len(levels), 13), np.int64)
+    width = int((levels[0] > 0).sum())
+    if 0 < width < game.rules.width_limit:
+        for end in (levels[0][0], levels[0][width - 1]):
+            wanted[0, : 14 - end] += 1
+    for level in range(1, len(levels)):
+        for position, (left, right) in enumerate(itertools.pairwise(levels[level - 1].tolist())):
+            if left and right and left + right <= 14 and not levels[level][position]:
+                wanted[level, (left + right - 1) % 13] += 1  # 14 is an ace
+    return wanted
+
+
+def wall_pieces(game: Game, states: States, me: int) -> dict[str, NDArray[np.int64]]:
+    """Every piece of an observation, from the slow reference."""
+    table, num_players, num_cards = wall_table(game, states), game.num_players, game.rules.num_cards
+    seats = [(me + k) % num_players for k in range(num_players)]
+    choosing = not all(table.walls)
+    from_discard = table.in_hand is not None and game.moves_to_text(states[0])[-1] == "take"
+    hidden = table.in_hand is not None and table.to_move != me and not from_discard
+    unseen = [*table.deck, *([table.in_hand] if hidden else [])]
+    pile = [rank_index(card) for card in table.discard]
+    walls = [level_cells(game, table, seat) for seat in seats]
+    return {
+        "phase": one_hot(3, 0 if choosing else 1 if table.in_hand is None else 2),
+        "to_move": one_hot(num_players, *([] if table.to_move is None else [seats.index(table.to_move)])),
+        "in_hand": one_hot(14, *([] if table.in_hand is None or hidden else [rank_index(table.in_hand)])),
+        "from_discard": np.array([from_discard], np.int64),
+        "wall": np.array([np.concatenate(levels) for levels in walls]),
+        "wanted": np.array([wanted_ranks(game, levels) for levels in walls]),
+        "unseen": np.bincount([rank_index(card) for card in unseen], minlength=14),
+        "discard": np.array([number + 1 for number in pile] + [0] * (num_cards - len(pile))),
+        "discard_top": np.array([one_hot(14, *pile[k : k + 1]) for k in range(4)]),
+        "score": np.array([min(127, table.scores()[seat]) for seat in seats]),
+        "idle": np.array([table.idle_turns]),
+        "deck_size": np.array([len(table.deck)]),
+        "discard_size": np.array([len(pile)]),
+        "width": np.array([len(table.walls[seat][0]) if table.walls[seat] else 0 for seat in seats]),
+    }
+
+
+@over(WALL_CASES)
+def test_pieces_of_a_wall_observation(case: Case) -> None:
+    game = case.game
+    deals = game.new_states(np.arange(2, dtype=np.uint64))
+    check_pieces(game, [*rows(positions(game, 30, seed=10)), *rows(play_games(game, 3, seed=10).end), *rows(deals)])
+
+
+@pytest.mark.parametrize(("score", "shown"), [(126, 126), (127, 127), (128, 127), (757, 127)])
+def test_scores_above_127_are_shown_as_127(score: int, shown: int) -> None:
+    game = WALL_CASES[1].game
+    states = game.new_states(np.zeros(1, np.uint64))
+    states["score"][0, 0] = score
+    assert game.layout.split(observe_all(game, states)[0][0])["score"].tolist() == [shown]
+    assert game.scores(states).tolist() == [[score]]
+
+
+@over(CASES)
+def test_the_layout_describes_the_observation(case: Case) -> None:
+    game = case.game
+    layout = game.layout
+    assert layout.size == sum(piece.size for piece in layout.pieces) == game.observation_shape[0]
+    flat = np.arange(2 * layout.size).reshape(2, -1)
+    parts = layout.split(flat)
+    assert np.concatenate([part.reshape(2, -1) for part in parts.values()], axis=1).tolist() == flat.tolist()
+    for piece in layout.pieces:
+        assert parts[piece.name].shape == (2, *piece.shape)
+        assert layout.low[layout.slices[piece.name]].tolist() == [piece.low] * piece.size
+        assert layout.high[layout.slices[piece.name]].tolist() == [piece.high] * piece.size
+        assert f"`{piece.name}`" in layout.table() and piece.meaning in layout.table()
+    assert len(layout.table().splitlines()) == len(layout.pieces) + 2
+    with pytest.raises(ValueError, match=f"{layout.size} numbers, not 3"):
+        layout.split(np.zeros(3, np.int8))

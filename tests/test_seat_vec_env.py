@@ -76,7 +76,7 @@ def test_a_lane_plays_the_same_games_as_the_pettingzoo_environment(package: obje
     observations = env.reset()
     raw.reset(seed=9)
     for _episode in range(4):
-        learner = set(np.flatnonzero(env._seating[0] == -1))  # drawn by chance; the rest must follow from it
+        learner = set(np.flatnonzero(env.lanes.seating[0] == -1))  # drawn by chance; the rest must follow from it
         pending, done = 0.0, False
         while not done:
             while True:

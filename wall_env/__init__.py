@@ -9,16 +9,17 @@ Options are those of `WallRules`.
 
 from typing import Any
 
+import gymnasium
 import pettingzoo
 from pettingzoo.utils.env import AECEnv
 
 from cardtable.aec import Observation, TableEnv, wrap
 from cardtable.game import IllegalAction, register_game
 from cardtable.vector import TableVectorEnv
-from wall_env.game import WallGame, make
+from wall_env.game import WallGame, make_game
 from wall_env.rules import WallRules
 
-__all__ = ["IllegalAction", "WallGame", "WallRules", "env", "raw_env", "vector_env"]
+__all__ = ["IllegalAction", "WallGame", "WallRules", "env", "make_game", "raw_env", "vector_env"]
 
 
 def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
@@ -31,7 +32,7 @@ def raw_env(*, render_mode: str | None = None, **rules: Any) -> TableEnv:
     Raises:
         ValueError: if an option is unknown or its value is not allowed.
     """
-    return TableEnv(make(**rules), "wall_v0", render_mode)
+    return TableEnv(make_game(**rules), "wall_v0", render_mode)
 
 
 def env(*, render_mode: str | None = None, **rules: Any) -> AECEnv[str, Observation, int]:
@@ -49,8 +50,9 @@ def vector_env(num_envs: int, *, copy: bool = True, num_threads: int = 1, **rule
     Raises:
         ValueError: if an argument or option is unknown or its value is not allowed.
     """
-    return TableVectorEnv(make(**rules), num_envs, copy=copy, num_threads=num_threads)
+    return TableVectorEnv(make_game(**rules), num_envs, copy=copy, num_threads=num_threads)
 
 
-register_game(WallGame.name, make)
+register_game(WallGame.name, make_game)
 pettingzoo.register("aec", "wall_v0", "wall_env:env")
+gymnasium.register("Wall-v0", entry_point="agents.seat_env:wall", vector_entry_point="agents.seat_env:wall_vector")

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from cardtable import chance
 from cardtable.cards import DECK_SIZE, FIRST_JOKER, RANKS, card_symbol, card_text, parse_card
-from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_options, make_rules
+from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, kernel
-from wall_env import actions, encoding, engine, render
+from wall_env import actions, encoding, engine, policies, render
 from wall_env.engine import DISCARD, DRAW, LEFT, LOWEST_START, RIGHT, TAKE
 from wall_env.rules import REWARDS, WallRules
 from wall_env.state import CHOOSE, RULE_FIELDS, STATE, TURN, VALUE, VIEW
@@ -180,7 +180,7 @@ def _determinize(views: Views, seeds: NDArray[np.uint64], states: States) -> Non
 
 
 @kernel
-def _playout(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int:
+def _playout_random(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int:
     buffer = np.empty(num_actions, np.int16)
     decisions = 0
     for lane in range(len(states)):
@@ -190,6 +190,30 @@ def _playout(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int
             k += 1
         decisions += k
     return decisions
+
+
+@kernel
+def _playout_greedy(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int:
+    buffer = np.empty(num_actions, np.int16)
+    unseen = np.empty(encoding.NUM_RANKS, np.int64)
+    decisions = 0
+    for lane in range(len(states)):
+        s, k = states[lane], 0
+        while s.to_move >= 0:
+            policies.count_deck(s, unseen)
+            engine.play(s, policies.greedy_action(s, unseen, buffer, seeds[lane], chance.PLAYOUT, k))
+            k += 1
+        decisions += k
+    return decisions
+
+
+@kernel
+def _greedy_actions(views: Views, seeds: NDArray[np.uint64], num_actions: int, actions: Ints) -> None:
+    buffer = np.empty(num_actions, np.int16)
+    unseen = np.empty(encoding.NUM_RANKS, np.int64)
+    for lane in range(len(views)):
+        policies.count_unseen(views[lane], unseen)
+        actions[lane] = policies.greedy_action(views[lane], unseen, buffer, seeds[lane], chance.TIE, 0)
 
 
 @kernel
@@ -310,8 +334,15 @@ class WallGame(Game):
         _determinize(views, np.asarray(seeds, np.uint64), states)
         return states
 
-    def playout(self, states: States, seeds: NDArray[np.uint64]) -> int:
-        return _playout(states, np.asarray(seeds, np.uint64), self.num_actions)
+    def playout(self, states: States, seeds: NDArray[np.uint64], policy: str = "random") -> int:
+        check_choice("policy", policy, self.policies)
+        run = _playout_random if policy == "random" else _playout_greedy
+        return run(states, np.asarray(seeds, np.uint64), self.num_actions)
+
+    def greedy_actions(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
+        actions = np.empty(len(views), np.int64)
+        _greedy_actions(views, seeds, self.num_actions, actions)
+        return actions
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -468,7 +499,7 @@ def _begin(states: States) -> None:
     engine.start(states[0])
 
 
-def make(**options: Any) -> WallGame:
+def make_game(**options: Any) -> WallGame:
     """`WallGame` with options by name; see `WallRules`.
 
     Raises:
