@@ -34,6 +34,6 @@ def choose(game: Game, states: States, seating: Ints, agents: Sequence[Agent]) -
 def advance(game: Game, states: States, lanes: Ints, seating: Ints, agents: Sequence[Agent]) -> NDArray[np.float64]:
     """Let the agents act once in some lanes, in place; return the rewards [len(lanes), P]."""
     moving = states[lanes]
-    game.step(moving, choose(game, moving, seating[lanes], agents))
+    rewards = game.step(moving, choose(game, moving, seating[lanes], agents))
     states[lanes] = moving
-    return game.rewards(moving)
+    return rewards

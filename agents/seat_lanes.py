@@ -100,9 +100,9 @@ class SeatLanes:
         Raises:
             IllegalAction: if an action is not legal; nothing has changed then.
         """
-        self.game.step(self.states, actions)
+        rewards = self.game.step(self.states, actions)
         self._lengths += 1
-        self._add_rewards(self._everywhere, self.game.rewards(self.states))
+        self._add_rewards(self._everywhere, rewards)
         self._settle(self._everywhere)
         rewards = self._rewards.copy()
         self._rewards[:] = 0.0
@@ -110,7 +110,7 @@ class SeatLanes:
         ended = self.states[over]
         finished = Finished(
             over,
-            self.game.observe(self.game.view(ended, self.seats[over]))[0],
+            self.game.show(ended, self.seats[over])[0],
             self.game.scores(ended),
             self._returns[over],
             self._lengths[over],
@@ -151,4 +151,4 @@ class SeatLanes:
         self._returns[lanes] += mine
 
     def _observe(self) -> None:
-        self.game.observe(self.game.view(self.states, self.seats), (self.observations, self.masks))
+        self.game.show(self.states, self.seats, (self.observations, self.masks))

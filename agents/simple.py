@@ -4,24 +4,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import GameAgent
+from cardtable.bits import load_word, popcount
 from cardtable.chance import TIE, below
 from cardtable.game import Ints, Views
 from cardtable.kernel import kernel
 
 
 @kernel
-def _choose(masks: NDArray[np.int8], seeds: NDArray[np.uint64], out: Ints) -> None:
+def choose_random(masks: NDArray[np.int8], seeds: NDArray[np.uint64], out: Ints) -> None:
+    """Write a uniformly random legal action for each mask [B, A] into `out` [B], by one seed [B] each."""
+    num_actions = masks.shape[1]
     for lane in range(len(masks)):
-        count = 0
-        for legal in masks[lane]:
-            count += legal
-        left = below(seeds[lane], TIE, 0, count)
-        for action in range(masks.shape[1]):
-            if masks[lane, action]:
-                if left == 0:
-                    out[lane] = action
-                    break
-                left -= 1
+        mask, count, action = masks[lane], 0, 0
+        while action + 8 <= num_actions:  # eight flags at a time
+            count += popcount(load_word(mask, action))
+            action += 8
+        for rest in range(action, num_actions):
+            count += mask[rest]
+        left, action = below(seeds[lane], TIE, 0, count), 0
+        while action + 8 <= num_actions and left >= popcount(load_word(mask, action)):
+            left -= popcount(load_word(mask, action))
+            action += 8
+        left -= mask[action]
+        while left >= 0:
+            action += 1
+            left -= mask[action]
+        out[lane] = action
 
 
 class RandomAgent(GameAgent):
@@ -30,7 +38,7 @@ class RandomAgent(GameAgent):
     def _act(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
         _, masks = self.game.observe(views)
         actions = np.empty(len(views), np.int64)
-        _choose(masks, seeds, actions)
+        choose_random(masks, seeds, actions)
         return actions
 
 

@@ -158,10 +158,12 @@ class TableEnv(AECEnv[str, Observation, int]):
             return
         if not isinstance(action, (int, np.integer)) or isinstance(action, bool):
             raise IllegalAction(0, action, "", f"an action is an integer from 0 to {self.game.num_actions - 1}")
-        self.game.step(self._states, np.array([action], np.int64))
+        rewards = np.empty((1, len(self.possible_agents)))
+        if self.game.try_step(self._states, np.array([action], np.int64), rewards) >= 0:
+            raise self.game.illegal_action(self._states[0], action)
         self._cumulative_rewards[agent] = 0.0
         seat = int(self._states["to_move"][0])
-        for name, reward in zip(self.possible_agents, self.game.rewards(self._states)[0].tolist(), strict=True):
+        for name, reward in zip(self.possible_agents, rewards[0].tolist(), strict=True):
             self.rewards[name] = reward
             self._cumulative_rewards[name] += reward
         if seat < 0:
@@ -176,8 +178,7 @@ class TableEnv(AECEnv[str, Observation, int]):
         """What an agent sees now, the mover or not."""
         if not len(self._states):
             raise RuntimeError("call reset() before observe()")
-        views = self.game.view(self._states, np.array([self._seat[agent]]))
-        observations, masks = self.game.observe(views)
+        observations, masks = self.game.show(self._states, np.array([self._seat[agent]]))
         if self.terminations.get(agent, True) or self.truncations[agent]:
             masks[0] = 0
         return {"observation": observations[0], "action_mask": masks[0]}
@@ -185,8 +186,7 @@ class TableEnv(AECEnv[str, Observation, int]):
     def state(self) -> NDArray[np.int8]:
         """All seats' observations one after another, int8 [P * D]: all that anybody knows, for a central critic."""
         seats = np.arange(self.game.num_players)
-        views = self.game.view(np.repeat(self._states, len(seats)), seats)
-        return self.game.observe(views)[0].ravel()
+        return self.game.show(np.repeat(self._states, len(seats)), seats)[0].ravel()
 
     # --- looking ------------------------------------------------------------------------------------------------------
 

@@ -38,6 +38,15 @@ def _store_word(typing_context: Any, array: Any, index: Any, word: Any) -> Any:
     return types.void(array, types.int64, types.uint64), generate
 
 
+def _load_word(typing_context: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.gep(data, [arguments[1]])
+        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1, typ=ir.IntType(64))
+
+    return types.int64(array, types.int64), generate
+
+
 popcount: Callable[[int], int] = cast(
     Any, intrinsic(_popcount)
 )  # number of members of a set; only within compiled code
@@ -45,6 +54,8 @@ lowest: Callable[[int], int] = cast(Any, intrinsic(_lowest))  # smallest member 
 
 # store_word(array, index, word): write the eight bytes of a uint64 into a contiguous int8 array, lowest byte first.
 store_word: Callable[[NDArray[np.int8], int, np.uint64], None] = cast(Any, intrinsic(_store_word))
+# load_word(array, index): eight bytes of a contiguous int8 array as an int64, lowest byte first.
+load_word: Callable[[NDArray[np.int8], int], int] = cast(Any, intrinsic(_load_word))
 
 _EVERY_BYTE = np.uint64(0x0101010101010101)
 _BIT_K_OF_BYTE_K = np.uint64(0x8040201008040201)
@@ -56,6 +67,12 @@ def spread(byte: int) -> np.uint64:
     """The eight bits of a byte as eight bytes of 0 or 1, so that `store_word` writes eight flags at once."""
     chosen = (np.uint64(byte) * _EVERY_BYTE) & _BIT_K_OF_BYTE_K
     return ((chosen + _ALL_BUT_TOP_BITS) >> np.uint64(7)) & _EVERY_BYTE
+
+
+@kernel
+def widen(value: int) -> int:
+    """A field's small integer as an int64, for which alone callees are compiled."""
+    return np.int64(value)  # type: ignore[return-value]  # in compiled code an int
 
 
 @kernel

@@ -182,22 +182,33 @@ class Game(ABC):
                     f"the position was made by other rules: {name} is {states[name][0]}, not {blank[name][0]}"
                 )
 
-    def step(self, states: States, actions: Any) -> None:
+    def step(self, states: States, actions: Any) -> NDArray[np.float64]:
         """Carry out one action for the player to move in each game, in place.
 
         Args:
             states: records [B].
             actions: integers [B].
 
+        Returns:
+            What the actions brought each seat, float64 [B, P], by the rules' `reward`.
+
         Raises:
             IllegalAction: if an action is not a legal one or a game is over; no state has changed then.
         """
-        actions = self.check_actions(states, actions)
-        lane = self.first_illegal(states, actions, 0, len(states))
-        if lane < 0:
-            self._step(states, actions)
-        else:
-            raise self.illegal_action(states[lane], actions[lane], lane)
+        chosen = self.check_actions(states, actions)
+        rewards = np.empty((len(states), self.num_players))
+        lane = self.try_step(states, chosen, rewards)
+        if lane >= 0:
+            raise self.illegal_action(states[lane], chosen[lane], lane)
+        return rewards
+
+    @abstractmethod
+    def try_step(self, states: States, actions: Ints, rewards: NDArray[np.float64]) -> int:
+        """`step` without checks of types and shapes, into a buffer for the rewards.
+
+        Returns:
+            The first lane whose action is refused, in which case nothing has changed; otherwise -1.
+        """
 
     def illegal_action(self, state: np.void, action: Any, lane: int = 0) -> IllegalAction:
         """The error that says why an action is refused."""
@@ -212,17 +223,13 @@ class Game(ABC):
         """The first of the lanes first..last-1 whose action is not legal, -1 if all are."""
 
     @abstractmethod
-    def _step(self, states: States, actions: Ints) -> None:
-        """Carry out actions that are known to be legal."""
-
-    @abstractmethod
     def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
         """Carry out legal actions in the lanes first..last-1, start new games where one ends, and write all buffers."""
 
     def refresh(self, buffers: LaneBuffers) -> None:
         """Write what the lanes show now: observations, masks and players."""
         buffers.players[:] = self.current_player(buffers.states)
-        self.observe(self.view(buffers.states, buffers.players), (buffers.observations, buffers.masks))
+        self.show(buffers.states, buffers.players.astype(np.int64), (buffers.observations, buffers.masks))
 
     def check_actions(self, states: States, actions: Any) -> Ints:
         """Actions as int64 [B].
@@ -244,7 +251,7 @@ class Game(ABC):
 
     def current_player(self, states: States) -> NDArray[np.int8]:
         """The seat to move, int8 [B]; -1 where the game is over."""
-        return states["to_move"]
+        return states["to_move"].copy()
 
     def terminated(self, states: States) -> NDArray[np.bool_]:
         """Whether each game is over, bool [B]."""
@@ -281,6 +288,12 @@ class Game(ABC):
         self, views: Views, out: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
     ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Observations int8 [B, D] and action masks int8 [B, A]; a mask is zeros where the viewer is not to move."""
+
+    @abstractmethod
+    def show(
+        self, states: States, seats: Ints, out: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
+    ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """`observe(view(states, seats))` in one go."""
 
     @abstractmethod
     def determinize(self, views: Views, seeds: NDArray[np.uint64]) -> States:

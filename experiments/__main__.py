@@ -6,6 +6,7 @@ import sys
 
 _COMMANDS = {
     "train": "train a network by self-play and measure it",
+    "benchmark": "measure how fast everything is, beside what else is installed",
     "evaluate": "play two agents against each other on duplicate deals",
 }
 

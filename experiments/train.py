@@ -164,7 +164,16 @@ def train(game: Game, config: Config, minutes: float, seed: int, folder: Path) -
     current = CurrentPolicy(game)
     opponents = [current, make_agent("greedy", game), make_agent("random", game)]
     env = SeatVecEnv(game, config.lanes, opponents, (config.current, config.greedy, config.random), seed)
-    model = MaskablePPO(
+    model = new_model(env, config, seed, folder)
+    current.follow(model)
+    model.learn(10**12, callback=Clock(minutes, env), tb_log_name="curves")
+    write_atomically(folder / "model.zip", model.save)
+    return model
+
+
+def new_model(env: SeatVecEnv, config: Config, seed: int, log: Path | None) -> MaskablePPO:
+    """A fresh MaskablePPO for an environment; TensorBoard's curves go to the folder `log`."""
+    return MaskablePPO(
         "MlpPolicy",
         ScaledReward(env, config.reward_scale),
         n_steps=config.steps,
@@ -181,11 +190,7 @@ def train(game: Game, config: Config, minutes: float, seed: int, folder: Path) -
             "net_arch": list(config.widths[1:]),
             "activation_fn": torch.nn.ReLU,
         },
-        tensorboard_log=str(folder),
+        tensorboard_log=None if log is None else str(log),
         seed=seed,
         device="cpu",
     )
-    current.follow(model)
-    model.learn(10**12, callback=Clock(minutes, env), tb_log_name="curves")
-    write_atomically(folder / "model.zip", model.save)
-    return model

@@ -4,15 +4,16 @@ from functools import cache
 
 import numpy as np
 
+from cardtable.bits import widen
 from cardtable.kernel import Record, kernel
 from cardtable.layout import Layout, Piece
 from piles_env.engine import (
-    ALL_KINDS,
     NUM_KINDS,
     PASS,
     kind_of,
     red_piles,
     seat_after,
+    taken_by,
     team_points,
     total_value,
     write_kinds,
@@ -53,37 +54,32 @@ def layout(num_players: int) -> Layout:
 
 
 @kernel
-def _count_kinds(cards: int, row: np.ndarray, start: int) -> int:
-    write_kinds(cards & ALL_KINDS, cards >> NUM_KINDS, row, start)
-    return start + NUM_KINDS
-
-
-@kernel
 def write_observation(v: Record, row: np.ndarray) -> None:
     """Write a view's observation into `row`, int8 [D] as `layout` says."""
-    me, num_players = v.seat, v.num_players
+    me, num_players = widen(v.seat), v.num_players
     my_team = me % 2
     row[:] = 0
-    at = _count_kinds(v.hand, row, 0)
-    at = _count_kinds(v.unseen, row, at)
+    at = widen(0)
+    at = write_kinds(v.hand, row, at)
+    at = write_kinds(v.unseen, row, at)
     for pile in range(NUM_PILES):
         row[at + kind_of(v.top[pile])] = 1
         at += NUM_KINDS
     for pile in range(NUM_PILES):
-        at = _count_kinds(v.under[pile], row, at)
+        at = write_kinds(v.under[pile], row, at)
     reds = red_piles(v.top)
     for pile in range(NUM_PILES):
         row[at] = total_value(v.top, reds, pile)
         at += 1
     for side in range(2):
         team = (my_team + side) % 2
-        at = _count_kinds(v.taken[team] | v.taken[team + 2], row, at)
+        at = write_kinds(taken_by(v, team), row, at)
     for side in range(2):
         team = (my_team + side) % 2
         row[at] = v.num_hidden_taken[team] + v.num_hidden_taken[team + 2]
         at += 1
     for k in range(num_players):
-        at = _count_kinds(v.played[seat_after(v, me, k)], row, at)
+        at = write_kinds(v.played[seat_after(v, me, k)], row, at)
     for k in range(1, num_players):
         _write_last_action(v, seat_after(v, me, k), row, at)
         at += _ACTION_SIZE
@@ -103,7 +99,8 @@ def write_observation(v: Record, row: np.ndarray) -> None:
     row[at] = NUM_TURNS - v.turn
     at += 1
     for side in range(2):
-        row[at] = team_points(v, (my_team + side) % 2, True)
+        team = (my_team + side) % 2
+        row[at] = team_points(v, team, taken_by(v, team))
         at += 1
 
 

@@ -6,7 +6,7 @@
 import numpy as np
 
 from cardtable import chance
-from cardtable.bits import nth, popcount, singleton, spread, store_word
+from cardtable.bits import nth, popcount, singleton, spread, store_word, widen
 from cardtable.cards import rank_of
 from cardtable.kernel import Record, kernel
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STOCK_SIZE
@@ -62,12 +62,14 @@ def kinds_in(cards: int) -> int:
 
 
 @kernel
-def write_kinds(kinds: int, more: int, row: np.ndarray, at: int) -> None:
-    """Write how often each kind is in two sets of kinds (0, 1 or 2) into 26 places of `row` from `at` on."""
+def write_kinds(cards: int, row: np.ndarray, at: int) -> int:
+    """Write how often each kind is in a set of cards (0, 1 or 2) into `row` from `at` on; return where it ends."""
+    kinds, more = cards & ALL_KINDS, cards >> NUM_KINDS
     for byte in range(3):
         store_word(row, at + 8 * byte, spread(kinds >> 8 * byte & 255) + spread(more >> 8 * byte & 255))
     for kind in range(24, NUM_KINDS):
         row[at + kind] = (kinds >> kind & 1) + (more >> kind & 1)
+    return at + NUM_KINDS
 
 
 @kernel
@@ -158,7 +160,7 @@ def write_mask(r: Record, hand: int, mask: np.ndarray) -> None:
     """Mark the legal actions of the player to move, who holds `hand`."""
     reds, kinds = red_piles(r.top), kinds_in(hand)
     for pile in range(NUM_PILES):
-        write_kinds(placeable_kinds(r.top, reds, pile) & kinds, 0, mask, pile * NUM_KINDS)
+        write_kinds(placeable_kinds(r.top, reds, pile) & kinds, mask, pile * NUM_KINDS)
     mask[PASS] = not must_place(r, hand)
 
 
@@ -252,7 +254,7 @@ def play(s: Record, action: int) -> None:
     """Carry out a legal action; chance picks the card that is taken from a passer (P11)."""
     hand = s.hand[s.to_move]
     if action == PASS:
-        take_from_passer(s, nth(hand, chance.below(s.seed, chance.HIDDEN_CARD, s.turn, popcount(hand))))
+        take_from_passer(s, nth(hand, chance.below(s.seed, chance.HIDDEN_CARD, widen(s.turn), popcount(hand))))
     else:
         place(s, card_of_kind(hand, action % NUM_KINDS), action // NUM_KINDS)
 
@@ -261,17 +263,21 @@ def play(s: Record, action: int) -> None:
 
 
 @kernel
-def team_points(r: Record, team: int, count_taken: bool) -> int:
+def taken_by(r: Record, team: int) -> int:
+    """The cards that a team took from passers, as a set."""
+    return r.taken[team] | r.taken[team + 2]
+
+
+@kernel
+def team_points(r: Record, team: int, taken: int) -> int:
     """P13: what a team would score if the game ended now; 0 while no team has a colour (PD2).
 
-    The cards of the other colour in the piles topped by the team's colour, and among those it took from passers.
+    The cards of the other colour in the piles topped by the team's colour, and in `taken`.
     """
     if r.red_team < 0:
         return 0
     red = r.red_team == team
-    cards = 0
-    if count_taken:
-        cards |= r.taken[team] | r.taken[team + 2]
+    cards = taken
     for pile in range(NUM_PILES):
         if is_red(r.top[pile]) == red:
             cards |= r.under[pile]
@@ -281,5 +287,10 @@ def team_points(r: Record, team: int, count_taken: bool) -> int:
 @kernel
 def public_margin(s: Record) -> int:
     """Team 0's points minus team 1's if the game ended now, as everybody may know it."""
-    count_taken = not s.passed_hidden or s.to_move < 0
-    return team_points(s, 0, count_taken) - team_points(s, 1, count_taken)
+    margin = 0
+    for team in range(2):
+        taken = taken_by(s, team)
+        if s.passed_hidden and s.to_move >= 0:
+            taken &= 0
+        margin += (1 - 2 * team) * team_points(s, team, taken)
+    return margin

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardtable import chance
+from cardtable.bits import widen
 from cardtable.cards import FIRST_JOKER, card_symbol, card_text, parse_card
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, kernel
@@ -37,20 +38,16 @@ def _deal(states: States, seeds: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def _first_illegal(states: States, chosen: Ints, first: int, last: int) -> int:
-    for lane in range(first, last):
-        s, action = states[lane], chosen[lane]
-        if s.to_move < 0 or action < 0 or action >= NUM_ACTIONS or not engine.is_legal(s, s.hand[s.to_move], action):
-            return lane
-    return -1
+def _refuses(s: Record, action: int) -> bool:
+    return s.to_move < 0 or action < 0 or action >= NUM_ACTIONS or not engine.is_legal(s, s.hand[s.to_move], action)
 
 
 @kernel
-def _step(states: States, chosen: Ints) -> None:
-    for lane in range(len(states)):
-        s = states[lane]
-        s.last_margin = engine.public_margin(s)
-        engine.play(s, chosen[lane])
+def _first_illegal(states: States, chosen: Ints, first: int, last: int) -> int:
+    for lane in range(first, last):
+        if _refuses(states[lane], chosen[lane]):
+            return lane
+    return -1
 
 
 @kernel
@@ -70,6 +67,19 @@ def _write_rewards(s: Record, mode: int, rewards: NDArray[np.float64]) -> None:
 def _rewards(states: States, mode: int, rewards: NDArray[np.float64]) -> None:
     for lane in range(len(states)):
         _write_rewards(states[lane], mode, rewards[lane])
+
+
+@kernel
+def _try_step(states: States, chosen: Ints, mode: int, rewards: NDArray[np.float64]) -> int:
+    for lane in range(len(states)):
+        if _refuses(states[lane], chosen[lane]):
+            return lane
+    for lane in range(len(states)):
+        s = states[lane]
+        s.last_margin = engine.public_margin(s)
+        engine.play(s, chosen[lane])
+        _write_rewards(s, mode, rewards[lane])
+    return -1
 
 
 @kernel
@@ -95,7 +105,7 @@ def _step_lanes(
     v = scratch[0]
     for lane in range(first, last):
         s = states[lane]
-        seat = s.to_move
+        seat = widen(s.to_move)
         if mode == _DENSE:
             s.last_margin = engine.public_margin(s)
         engine.play(s, chosen[lane])
@@ -106,21 +116,21 @@ def _step_lanes(
             write_view(s, seat, v)
             encoding.write_observation(v, final_observations[lane])
             for team in range(2):
-                final_scores[lane, team] = engine.team_points(s, team, True)
+                final_scores[lane, team] = engine.team_points(s, team, engine.taken_by(s, team))
             episodes[lane] += 1
             s.opener = 0  # PD4
             _deal_one(s, chance.draw(lanes[lane], chance.EPISODE, episodes[lane]), deck)
         players[lane] = s.to_move
-        write_view(s, s.to_move, v)
+        write_view(s, widen(s.to_move), v)
         encoding.write_observation(v, observations[lane])
-        engine.write_mask(v, v.hand, masks[lane])
+        engine.write_mask(s, v.hand, masks[lane])
 
 
 @kernel
 def _scores(states: States, scores: Ints) -> None:
     for lane in range(len(states)):
         for team in range(2):
-            scores[lane, team] = engine.team_points(states[lane], team, True)
+            scores[lane, team] = engine.team_points(states[lane], team, engine.taken_by(states[lane], team))
 
 
 @kernel
@@ -151,6 +161,19 @@ def _observe(views: Views, observations: NDArray[np.int8], masks: NDArray[np.int
 
 
 @kernel
+def _show(states: States, seats: Ints, scratch: Views, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
+    v = scratch[0]
+    for lane in range(len(states)):
+        s = states[lane]
+        write_view(s, seats[lane], v)
+        encoding.write_observation(v, observations[lane])
+        if s.to_move == seats[lane]:
+            engine.write_mask(s, v.hand, masks[lane])
+        else:
+            masks[lane] = 0
+
+
+@kernel
 def _determinize(views: Views, seeds: NDArray[np.uint64], states: States) -> None:
     for lane in range(len(views)):
         determinize(views[lane], seeds[lane], states[lane])
@@ -162,7 +185,7 @@ def _playout_random(states: States, seeds: NDArray[np.uint64]) -> int:
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
-            engine.play(s, engine.random_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, s.turn))
+            engine.play(s, engine.random_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
 
@@ -173,7 +196,7 @@ def _playout_greedy(states: States, seeds: NDArray[np.uint64]) -> int:
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
-            engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, s.turn))
+            engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
 
@@ -246,8 +269,8 @@ class PilesGame(Game):
     def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
         return _first_illegal(states, actions, first, last)
 
-    def _step(self, states: States, actions: Ints) -> None:
-        _step(states, actions)
+    def try_step(self, states: States, actions: Ints, rewards: NDArray[np.float64]) -> int:
+        return _try_step(states, actions, self._reward_mode, rewards)
 
     def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
         b = buffers
@@ -284,6 +307,14 @@ class PilesGame(Game):
         if out is None:
             out = np.empty((len(views), self.layout.size), np.int8), np.empty((len(views), NUM_ACTIONS), np.int8)
         _observe(views, *out)
+        return out
+
+    def show(
+        self, states: States, seats: Ints, out: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
+    ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        if out is None:
+            out = np.empty((len(states), self.layout.size), np.int8), np.empty((len(states), NUM_ACTIONS), np.int8)
+        _show(states, seats, self.empty_views(1), *out)
         return out
 
     def determinize(self, views: Views, seeds: NDArray[np.uint64]) -> States:

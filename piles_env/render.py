@@ -37,7 +37,7 @@ def render(record: np.void, viewer: int | None) -> str:
 
 
 def _headline(record: np.void) -> str:
-    scores = [engine.team_points(record, team, True) for team in range(2)]
+    scores = [engine.team_points(record, team, engine.taken_by(record, team)) for team in range(2)]
     if record["red_team"] < 0:
         score = "no colours yet"
     else:

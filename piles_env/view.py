@@ -119,7 +119,8 @@ def _move_to_end(cards: np.ndarray, count: int, kinds: int) -> None:
         else:
             cards[kept] = cards[k]
             kept += 1
-    cards[kept:count] = moved[:num_moved]
+    for k in range(num_moved):
+        cards[kept + k] = moved[k]
 
 
 @kernel

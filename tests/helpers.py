@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardtable.game import Game, Ints, States, Views
+from piles_env import PilesGame, PilesRules
+from wall_env import WallGame, WallRules
 
 RANKS = "A23456789TJQK"  # ace = 1 to king = 13
 SUITS = "hcds"
@@ -23,6 +25,16 @@ def deck_of_52() -> list[str]:
 def is_red(card: str) -> bool:
     """Whether a card in record notation is hearts or diamonds."""
     return card[1] in RED_SUITS
+
+
+def piles_game(**options: Any) -> PilesGame:
+    """Piles with these options."""
+    return PilesGame(PilesRules(**options))
+
+
+def wall_game(**options: Any) -> WallGame:
+    """Wall with these options."""
+    return WallGame(WallRules(**options))
 
 
 def game_seeds(count: int, first: int = 0) -> NDArray[np.uint64]:

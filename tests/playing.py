@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from cardtable.game import Game, Ints, States, make_game
 
 ROOT = Path(__file__).resolve().parent.parent
 CLAUSE = re.compile(r"\b(PD?|WD?)\d+\b")
-Env = AECEnv[str, Observation, int]
+Env: TypeAlias = AECEnv[str, Observation, int]
 
 # --- the games --------------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,8 @@ class Case:
         return self.package.env(**self.options, **more)
 
     def raw_env(self, **more: Any) -> TableEnv:
-        return self.package.raw_env(**self.options, **more)
+        raw: TableEnv = self.package.raw_env(**self.options, **more)
+        return raw
 
 
 PILES_CASES = [
@@ -116,7 +117,8 @@ def preferences(game: Game) -> NDArray[np.float64]:
 def pick(game: Game, masks: NDArray[np.int8], draws: NDArray[np.float64]) -> Ints:
     """A legal action for each mask [B, A], by a number [B] between 0 and 1 each."""
     edges = (masks * preferences(game)).cumsum(axis=1)
-    return (edges <= draws[:, None] * edges[:, -1:]).sum(axis=1)
+    chosen: Ints = (edges <= draws[:, None] * edges[:, -1:]).sum(axis=1)
+    return chosen
 
 
 @dataclass(frozen=True)

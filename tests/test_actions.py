@@ -204,13 +204,13 @@ def test_an_environment_whose_game_is_over_takes_None_alone(case: Case) -> None:
 
 # --- options ----------------------------------------------------------------------------------------------------------
 
-WRONG_PILES = [
+WRONG_PILES: list[tuple[str, list[Any]]] = [
     ("num_players", [3, 0, -2, 4.0, "4", None, True, [4]]),
     ("opener_may_pass", [1, 0, None, "yes", "False"]),
     ("passed_cards", ["secret", "", None, True, 0, "SHOWN"]),
     ("reward", ["points", "score", "", None, 1]),
 ]
-WRONG_WALL = [
+WRONG_WALL: list[tuple[str, list[Any]]] = [
     ("num_players", [0, 7, -1, 2.0, "2", None, True]),
     ("num_decks", [0, 3, -1, 1.0, "1", None, True]),
     ("jokers_per_deck", [-1, 5, 2.0, "2", None, False]),

@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from tests.playing import (
     play_episode,
     play_steps,
     positions,
+    rows,
     saved,
     trajectory_digest,
     walk,
@@ -94,6 +96,16 @@ def test_playouts_do_not_depend_on_the_batch(case: Case) -> None:
 
 
 @over(CASES)
+def test_rewards_after_a_playout_are_those_of_its_last_action(case: Case) -> None:
+    game = case.game
+    ends = positions(game, 12, seed=2)
+    game.playout(ends, np.arange(12, dtype=np.uint64))
+    for states in rows(ends):
+        *_, replayed = records.replay(game.to_record(states[0]))
+        assert game.rewards(states).tolist() == game.rewards(replayed).tolist()
+
+
+@over(CASES)
 def test_environment_and_batch_play_the_same_game(case: Case) -> None:
     env, game = case.env(), case.game
     env.reset(seed=2)
@@ -138,8 +150,8 @@ def test_a_seeded_reset_starts_a_stream_of_deals(case: Case) -> None:
 def test_a_seeded_reset_keeps_all_options(case: Case) -> None:
     env = case.env()
     expected = case.game
-    for reset in (lambda: env.reset(seed=7), env.reset, lambda: env.reset(seed=8, options={}), env.reset):
-        reset()
+    for seed, options in ((7, None), (None, None), (8, {}), (None, None)):
+        env.reset(seed=seed, options=options)
         assert saved(env).game == expected
         expected.check_state(saved(env).clone_state().states)
         play_episode(env, 9)
@@ -221,6 +233,28 @@ def test_a_copy_goes_on_as_its_original(case: Case, name: str) -> None:
     assert (ends[0]["seed"] == ends[1]["seed"]).all()
 
 
+@over(CASES)
+def test_a_position_of_other_rules_is_refused(case: Case) -> None:
+    env = case.env()
+    env.reset(seed=12)
+    before, refused = fingerprint(env), 0
+    for other in CASES:
+        if other.is_piles != case.is_piles or replace(other.game.rules, reward="win") == replace(
+            case.game.rules, reward="win"
+        ):
+            continue  # rewards are worked out anew from each position
+        foreign = other.raw_env()
+        foreign.reset(seed=12)
+        clone = foreign.clone_state()
+        with pytest.raises(ValueError, match="made by other rules"):
+            saved(env).restore_state(clone)
+        with pytest.raises(ValueError, match="made by other rules"):
+            env.reset(options={"state": clone.states})
+        assert fingerprint(env) == before
+        refused += 1
+    assert refused >= 3
+
+
 @pytest.mark.parametrize("copy_name", ["deepcopy", "pickle"])
 @over(CASES)
 def test_a_copied_environment_has_the_same_games_to_come(case: Case, copy_name: str) -> None:
@@ -257,7 +291,7 @@ def test_stepping_a_copy_never_changes_an_earlier_one(case: Case) -> None:
     for step in range(12):
         kept.append((env, fingerprint(env)))
         clone = saved(env).clone_state()
-        clones.append((clone, contents(clone.states), dict(clone.rewards), dict(clone.cumulative_rewards)))
+        clones.append((clone, contents(clone.states), dict(clone.cumulative_rewards)))
         env = copy.deepcopy(env) if step % 2 else pickle.loads(pickle.dumps(env))
         play_steps(env, 1, seed=step)
     play_episode(env, 15)
@@ -265,8 +299,8 @@ def test_stepping_a_copy_never_changes_an_earlier_one(case: Case) -> None:
     assert len({before[0] for _, before in kept}) > 1
     for earlier, before in kept:
         assert fingerprint(earlier) == before
-    for clone, *before in clones:
-        assert [contents(clone.states), dict(clone.rewards), dict(clone.cumulative_rewards)] == before
+    for clone, position, rewards in clones:
+        assert (contents(clone.states), clone.cumulative_rewards) == (position, rewards)
 
 
 @over(CASES)

@@ -141,3 +141,24 @@ print(json.dumps(int(chance.below(np.uint64(1), 1, 0, 1))))
     assert run(script, packages, NUMBA_CACHE_DIR=str(cache)) == 0
     assert list(cache.rglob("*.nbc"))
     assert not list(packages.rglob("*.nb?"))
+
+
+def test_a_change_of_the_source_is_not_hidden_by_compiled_code_that_was_kept(tmp_path: Path) -> None:
+    """What calls a function of another file must be compiled again when that file changes, as by an upgrade."""
+    packages, cache = tmp_path / "packages", tmp_path / "cache"
+    copy_without_cache(packages)
+    script = """
+import json
+import piles_env
+game = piles_env.PilesGame()
+states = game.empty_states(1)
+states["num_players"] = 4
+states["under"][0, 0] = 1 << 13  # a black ace, under a red one
+print(json.dumps(game.scores(states)[0].tolist()))
+"""
+    assert run(script, packages, NUMBA_CACHE_DIR=str(cache)) == [9, 0]
+    engine = packages / "piles_env" / "engine.py"
+    source = engine.read_text()
+    assert "8 * popcount(cards & ACES)" in source
+    engine.write_text(source.replace("8 * popcount(cards & ACES)", "18 * popcount(cards & ACES)"))
+    assert run(script, packages, NUMBA_CACHE_DIR=str(cache)) == [19, 0]

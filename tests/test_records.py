@@ -295,7 +295,7 @@ BAD_ANY = {
 }
 
 
-def _parameters(bad: dict[str, Any]) -> Any:
+def _parameters(bad: dict[str, Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("edit", "words"), list(bad.values()), ids=list(bad))
 
 

@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cardtable.game import Game, States
+from piles_env import PilesGame, PilesRules
 from piles_env import engine as piles_engine
-from piles_env.game import PilesGame
 from piles_env.rules import REWARDS as PILES_REWARDS
-from piles_env.rules import PilesRules
 from tests.helpers import (
     PILE_NAMES,
     SEVEN_LEVELS,
@@ -42,9 +41,8 @@ from tests.helpers import (
 )
 from tests.reference.piles import PilesReference, team_of
 from tests.reference.wall import Card, Wall, WallReference, is_joker
-from wall_env.game import WallGame
+from wall_env import WallGame, WallRules
 from wall_env.rules import REWARDS as WALL_REWARDS
-from wall_env.rules import WallRules
 from wall_env.state import JOKER as JOKER_BIT
 from wall_env.state import SUIT_SHIFT
 

@@ -31,11 +31,11 @@ from tests.helpers import (
     triangle,
     views_of_all,
     wall_deck,
+    wall_game,
     wall_weights,
     whole_row,
 )
-from wall_env.game import WallGame, make
-from wall_env.rules import WallRules
+from wall_env import WallGame, WallRules
 from wall_env.state import STATE, VALUE
 
 PLAYERS = range(1, 7)
@@ -80,7 +80,7 @@ def solo_start(first: str, steps: str, hold: str = "", **rules: Any) -> tuple[Wa
         hold: a card that comes next.
         rules: options.
     """
-    game = make(num_players=1, **rules)
+    game = wall_game(num_players=1, **rules)
     placed = [step.split(" ", 1) for step in steps.split(", ") if step]
     states = start(game, first, " ".join([*(card for card, _ in placed), hold]))
     return game, states, [place for _, place in placed]
@@ -126,14 +126,14 @@ def builds(game: WallGame, states: States) -> set[str]:
 
 
 def test_W1_defaults_are_two_players_and_one_deck_with_2_jokers() -> None:
-    rules = make().rules
+    rules = wall_game().rules
     assert (rules.num_players, rules.num_decks, rules.jokers_per_deck) == (2, 1, 2)
 
 
 @pytest.mark.parametrize(("decks", "jokers"), list(product((1, 2), range(5))))
 @pytest.mark.parametrize("players", PLAYERS)
 def test_W1_one_or_two_decks_with_their_jokers_for_1_to_6_players(decks: int, jokers: int, players: int) -> None:
-    game = make(num_decks=decks, jokers_per_deck=jokers, num_players=players)
+    game = wall_game(num_decks=decks, jokers_per_deck=jokers, num_players=players)
     deal = game.deal_to_json(game.new_states(game_seeds(1))[0])
     assert Counter(deal["deck"]) == Counter((deck_of_52() + [JOKER] * jokers) * decks)
     assert game.num_players == players
@@ -143,7 +143,7 @@ def test_W1_one_or_two_decks_with_their_jokers_for_1_to_6_players(decks: int, jo
 def test_W1_other_numbers_are_refused(option: str, numbers: str) -> None:
     for number in (-1, *map(int, numbers)):
         with pytest.raises(ValueError, match=option):
-            make(**{option: number})
+            wall_game(**{option: number})
 
 
 @pytest.mark.parametrize(("rows", "decks"), [(SIX_LEVELS, 1), (SIX_LEVELS, 2), (SEVEN_LEVELS, 2)])
@@ -162,20 +162,20 @@ def test_W2_a_card_on_level_k_scores_2_to_the_k_minus_1_and_the_base_nothing(row
 
 @pytest.mark.parametrize("players", [2, 3, 6])
 def test_W3_the_starting_player_is_chosen_at_random(players: int) -> None:
-    game = make(num_players=players)
+    game = wall_game(num_players=players)
     first = game.current_player(game.new_states(game_seeds(3000)))
     assert_uniform([int((first == seat).sum()) for seat in range(players)])
 
 
 def test_W3_the_deck_is_shuffled() -> None:
-    decks = make().new_states(game_seeds(6000))["deck"][:, :54]
+    decks = wall_game().new_states(game_seeds(6000))["deck"][:, :54]
     for place in (0, 53):
         assert_uniform([int((decks[:, place] == card).sum()) for card in [*range(52), 104, 105]])
 
 
 @pytest.mark.parametrize("starting_player", range(4))
 def test_W4_each_player_chooses_a_start_card_in_turn_order_from_the_starting_player(starting_player: int) -> None:
-    game = make(num_players=4)
+    game = wall_game(num_players=4)
     states = start(game, starting_player=starting_player)
     for number, rank in enumerate("7245"):
         seat = (starting_player + number) % 4
@@ -187,7 +187,7 @@ def test_W4_each_player_chooses_a_start_card_in_turn_order_from_the_starting_pla
 
 
 def test_W4_a_start_card_is_of_rank_2_to_7() -> None:
-    game = make()
+    game = wall_game()
     states = start(game)
     assert legal_texts(game, states) == {f"start {card}" for card in START_CARDS}
     for move in ("start 8h", "start Ah", "start XX", "draw", "pass"):
@@ -196,7 +196,7 @@ def test_W4_a_start_card_is_of_rank_2_to_7() -> None:
 
 
 def test_W4_a_start_card_comes_out_of_the_deck() -> None:
-    game = make(num_players=6)
+    game = wall_game(num_players=6)
     states = start(game)
     for _ in range(4):
         play(game, states, "start 7")
@@ -206,7 +206,7 @@ def test_W4_a_start_card_comes_out_of_the_deck() -> None:
 
 
 def test_W4_with_two_decks_there_are_eight_cards_of_each_rank() -> None:
-    game = make(num_players=6, num_decks=2)
+    game = wall_game(num_players=6, num_decks=2)
     states = start(game)
     for _ in range(6):
         play(game, states, "start 5")
@@ -215,7 +215,7 @@ def test_W4_with_two_decks_there_are_eight_cards_of_each_rank() -> None:
 
 @pytest.mark.parametrize("starts", ["", "7h 6h"])
 def test_W4_nobody_knows_the_order_of_the_deck(starts: str) -> None:
-    game = make()
+    game = wall_game()
     one, other = (start(game, starts, top) for top in ("Kh 2c Qs XX", "XX Qs Kh 2c"))
     for seat, (view, other_view) in enumerate(zip(views_of_all(game, one), views_of_all(game, other), strict=True)):
         assert same_view(view, other_view), f"seat {seat} can tell the decks apart"
@@ -226,7 +226,7 @@ def test_W4_nobody_knows_the_order_of_the_deck(starts: str) -> None:
 
 @pytest.mark.parametrize("players", PLAYERS)
 def test_W5_play_goes_clockwise_from_the_starting_player(players: int) -> None:
-    game = make(num_players=players)
+    game = wall_game(num_players=players)
     first = players // 2
     states = start(game, first_starts(players), starting_player=first)
     for turn in range(3 * players):
@@ -237,7 +237,7 @@ def test_W5_play_goes_clockwise_from_the_starting_player(players: int) -> None:
 
 
 def test_W5_a_player_draws_takes_the_top_discard_or_passes() -> None:
-    game = make()
+    game = wall_game()
     states = start(game, "7h 6h", "Kc Qd")
     play(game, states, "draw", "discard")
     assert legal_texts(game, states) == {"draw", "take", "pass"}
@@ -254,7 +254,7 @@ def test_W5_a_player_draws_takes_the_top_discard_or_passes() -> None:
 
 
 def test_W5_cards_come_from_the_top_of_the_deck_in_its_order() -> None:
-    game = make()
+    game = wall_game()
     states = game.new_states(game_seeds(1))
     play(game, states, "start 7", "start 6")
     expected = [card_text(int(card)) for card in states[0]["deck"][: deck_size(states)]]
@@ -275,7 +275,7 @@ def test_W6_a_taken_card_must_be_built_or_discarded() -> None:
 
 
 def test_W6_a_discarded_card_lies_on_top_of_the_pile() -> None:
-    game = make()
+    game = wall_game()
     states = start(game, "7h 6h", "Kc Qd Js")
     play(game, states, "draw", "discard", "draw", "discard")
     assert discard_pile(states[0]) == ["Kc", "Qd"]
@@ -284,7 +284,7 @@ def test_W6_a_discarded_card_lies_on_top_of_the_pile() -> None:
 
 
 def test_W6_a_card_taken_from_the_discard_pile_may_be_put_back_or_built() -> None:
-    game = make()
+    game = wall_game()
     states = start(game, "7h 6h", "7c")
     play(game, states, "draw", "discard", "take")
     assert legal_texts(game, states) == {"left", "right", "discard"}
@@ -297,7 +297,7 @@ def test_W6_a_card_taken_from_the_discard_pile_may_be_put_back_or_built() -> Non
 
 
 def test_W6_a_card_is_built_on_the_own_wall() -> None:
-    game = make()
+    game = wall_game()
     states = start(game, "7h 6h", "2c 3c")
     play(game, states, "draw", "right", "draw", "left")
     assert values_on(states, 0) == [7, 2]
@@ -305,7 +305,7 @@ def test_W6_a_card_is_built_on_the_own_wall() -> None:
 
 
 def test_W7_the_discard_pile_and_its_order_are_public() -> None:
-    game = make(num_players=3)
+    game = wall_game(num_players=3)
     states = start(game, "7h 6h 5h", "Kc 9d Js XX")
     for size in range(1, 5):
         play(game, states, "draw", "discard")
@@ -314,7 +314,7 @@ def test_W7_the_discard_pile_and_its_order_are_public() -> None:
 
 
 def test_W7_nobody_may_change_the_order_of_the_discard_pile() -> None:
-    game = make(num_players=3, num_decks=2)
+    game = wall_game(num_players=3, num_decks=2)
     before: list[list[str]] = []
     for states in play_out(game, game.new_states(game_seeds(20)), wall_weights(game, "hoarder"), 7):
         if len(before) == len(states):
@@ -501,7 +501,7 @@ def test_W12_worked_example_offers_these_cards_and_no_others() -> None:
 
 def three_walls(third: Sequence[str], reward: str = "win") -> tuple[WallGame, States]:
     """A finished game in which the first two players have one card on level 1; the third does `third` in his turns."""
-    game = make(num_players=3, reward=reward)
+    game = wall_game(num_players=3, reward=reward)
     states = start(game, "7h 6h 5h", "2c 3c 4c 9c 9d 9h")
     play(game, states, "draw", "right", "draw", "right", "draw", third[0])
     play(game, states, "draw", "build 1.0", "draw", "build 1.0", "draw", third[1])
@@ -523,7 +523,7 @@ def test_W13_all_equal_is_no_win_for_anybody() -> None:
 
 
 def test_W13_the_highest_score_wins() -> None:
-    game = make(num_players=4, num_decks=2, reward="win")
+    game = wall_game(num_players=4, num_decks=2, reward="win")
     states = finished_games(game, game.new_states(game_seeds(60)), wall_weights(game, "builder"), 13)
     points, rewards = game.scores(states), game.rewards(states)
     winners = points == points.max(axis=1, keepdims=True)
@@ -533,7 +533,7 @@ def test_W13_the_highest_score_wins() -> None:
 
 @pytest.mark.parametrize("players", PLAYERS)
 def test_WD1_a_round_of_passes_ends_the_game(players: int) -> None:
-    game = make(num_players=players)
+    game = wall_game(num_players=players)
     states = start(game, first_starts(players))
     for _ in range(players):
         assert not game.terminated(states)[0]
@@ -547,7 +547,7 @@ def test_WD1_a_round_of_passes_ends_the_game(players: int) -> None:
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("mixed", [False, True])
 def test_WD1_a_round_of_cards_put_straight_back_ends_the_game(players: int, mixed: bool) -> None:
-    game = make(num_players=players)
+    game = wall_game(num_players=players)
     states = start(game, first_starts(players), "Kc")
     play(game, states, "draw", "discard")
     for turn in range(players):
@@ -559,7 +559,7 @@ def test_WD1_a_round_of_cards_put_straight_back_ends_the_game(players: int, mixe
 @pytest.mark.parametrize("players", PLAYERS)
 @pytest.mark.parametrize("turn", ["draw discard", "draw right", "take right"])
 def test_WD1_a_draw_or_a_built_card_starts_the_count_again(players: int, turn: str) -> None:
-    game = make(num_players=players)
+    game = wall_game(num_players=players)
     states = start(game, first_starts(players), "2c 2d")
     if turn.startswith("take"):
         play(game, states, "draw", "discard")
@@ -584,7 +584,7 @@ def emptied_deck(game: WallGame) -> States:
 
 
 def test_WD1_the_game_goes_on_without_a_deck_until_a_round_is_idle() -> None:
-    game = make()
+    game = wall_game()
     states = emptied_deck(game)
     play(game, states, "pass", "take", "right", "pass")
     assert not game.terminated(states)[0]
@@ -593,7 +593,7 @@ def test_WD1_the_game_goes_on_without_a_deck_until_a_round_is_idle() -> None:
 
 
 def test_WD1_option_ends_deck_ends_the_game_with_the_turn_that_emptied_the_deck() -> None:
-    game = make(ends="deck")
+    game = wall_game(ends="deck")
     assert game.terminated(emptied_deck(game))[0]
 
 
@@ -604,7 +604,7 @@ def test_WD1_option_ends_deck_ends_the_game_also_if_the_last_card_is_built() -> 
 
 
 def test_WD1_option_ends_deck_keeps_the_idle_rule() -> None:
-    game = make(ends="deck")
+    game = wall_game(ends="deck")
     states = start(game, "7h 6h")
     play(game, states, "pass", "pass")
     assert game.terminated(states)[0]
@@ -646,7 +646,7 @@ def assert_within_bounds(game: WallGame, states: States) -> None:
 @pytest.mark.parametrize("policy", list(WALL_POLICIES))
 def test_WD1_thousands_of_games_keep_to_the_bounds(policy: str) -> None:
     for options in ({}, {"num_players": 1, "num_decks": 2, "jokers_per_deck": 4}, {"num_players": 6, "num_decks": 2}):
-        game = make(**options)
+        game = wall_game(**options)
         assert_within_bounds(
             game, finished_games(game, game.new_states(game_seeds(100)), wall_weights(game, policy), 100)
         )
@@ -659,7 +659,7 @@ def test_WD1_thousands_of_games_keep_to_the_bounds(policy: str) -> None:
 @pytest.mark.parametrize(("decks", "jokers"), [(1, 2), (2, 4)])
 def test_WD1_the_bound_holds_for_the_slowest_play(players: int, decks: int, jokers: int) -> None:
     # All put the top discard back, but for the last one before the game would end: he draws, or builds if he can.
-    game = make(num_players=players, num_decks=decks, jokers_per_deck=jokers)
+    game = wall_game(num_players=players, num_decks=decks, jokers_per_deck=jokers)
     states = start(game, first_starts(players))
     while not game.terminated(states)[0]:
         last_before_the_end = int(states[0]["idle"]) == players - 1
@@ -690,7 +690,7 @@ def test_WD2_width_and_levels_follow_from_the_cards(rules: WallRules) -> None:
 def test_WD2_eight_levels_with_one_deck_of_54_and_thirteen_with_two() -> None:
     assert WallRules().num_levels == 8
     assert WallRules(num_decks=2).num_levels == 13
-    assert make().num_actions == 384  # two players and one deck
+    assert wall_game().num_actions == 384  # two players and one deck
 
 
 @pytest.mark.parametrize("rules", ALL_RULES, ids=lambda rules: f"{rules.num_players}-{rules.num_decks}")
@@ -749,7 +749,7 @@ def test_WD2_a_wall_of_all_112_cards_overflows_nothing() -> None:
 
 @pytest.mark.parametrize("players", [1, 6])
 def test_WD2_all_cards_of_two_decks_on_the_discard_pile_overflow_nothing(players: int) -> None:
-    game = make(num_players=players, num_decks=2, jokers_per_deck=4)
+    game = wall_game(num_players=players, num_decks=2, jokers_per_deck=4)
     starts = first_starts(players)
     states = start(game, starts)
     expected = [card_text(int(card)) for card in states[0]["deck"][: deck_size(states)]]
@@ -787,11 +787,11 @@ def test_WD2_option_max_width_leaves_building_up_as_it_is() -> None:
 @pytest.mark.parametrize("width", [0, -1, 1.5, "3", True])
 def test_WD2_option_max_width_is_a_positive_integer(width: Any) -> None:
     with pytest.raises(ValueError, match="max_width"):
-        make(max_width=width)
+        wall_game(max_width=width)
 
 
 def test_WD3_taking_from_an_empty_discard_pile_is_not_legal() -> None:
-    game = make()
+    game = wall_game()
     states = start(game, "7h 6h", "Kc")
     assert legal_texts(game, states) == {"draw", "pass"}
     with pytest.raises(ValueError, match="WD3"):
@@ -802,7 +802,7 @@ def test_WD3_taking_from_an_empty_discard_pile_is_not_legal() -> None:
 
 
 def test_WD3_drawing_from_an_empty_deck_is_not_legal() -> None:
-    game = make()
+    game = wall_game()
     states = emptied_deck(game)
     assert legal_texts(game, states) == {"take", "pass"}
     with pytest.raises(ValueError, match="WD3"):
@@ -819,7 +819,7 @@ def test_WD3_with_deck_and_discard_pile_empty_a_pass_is_left() -> None:
 
 @pytest.mark.parametrize("decks", [1, 2])
 def test_WD4_the_start_card_is_the_copy_with_the_lowest_id_and_the_order_of_the_others_stays(decks: int) -> None:
-    game = make(num_players=6, num_decks=decks)
+    game = wall_game(num_players=6, num_decks=decks)
     for states in (game.new_states(game_seeds(1, first=seed)) for seed in range(20)):
         expected = [int(card) for card in states[0]["deck"][: deck_size(states)]]
         for rank in "773777"[: 6 if decks == 2 else 5]:
@@ -830,7 +830,7 @@ def test_WD4_the_start_card_is_the_copy_with_the_lowest_id_and_the_order_of_the_
 
 
 def test_WD4_the_order_of_the_deck_stays_uniform() -> None:
-    game = make(num_players=1)
+    game = wall_game(num_players=1)
     states = game.new_states(game_seeds(8000))
     game.step(states, np.full(8000, 5))
     deck = states["deck"][:, :53]

@@ -7,6 +7,7 @@ both.
 import numpy as np
 
 from cardtable import chance
+from cardtable.bits import widen
 from cardtable.cards import FIRST_JOKER, NO_CARD, rank_of
 from cardtable.kernel import Record, kernel
 from wall_env.state import CHOOSE, JOKER, PLACE, SUIT_SHIFT, TURN, VALUE
@@ -179,7 +180,8 @@ def start(s: Record) -> None:
     """
     for seat in range(s.num_players):
         for level in range(s.height[seat]):
-            s.wall[seat, level, : s.width[seat]] = 0
+            for position in range(s.width[seat]):
+                s.wall[seat, level, position] = 0
     for k in range(s.num_decisions):
         s.history[k] = -1
     s.width[:] = 0
@@ -204,43 +206,60 @@ def play(s: Record, action: int) -> None:
     if s.num_decisions >= 0:
         s.history[s.num_decisions] = action
         s.num_decisions += 1
-    seat = s.to_move
-    s.last_seat = seat
+    s.last_seat = s.to_move
     s.last_gain = 0
+    turn_ends, idle = True, False
     if s.phase == CHOOSE:
         _choose(s, LOWEST_START + action)
+        turn_ends = False
     elif s.phase == TURN:
         if action == PASS:
-            _end_turn(s, True)
-            return
-        if action == DRAW:
-            s.in_hand = s.deck[s.deck_top]
-            s.deck_top += 1
-            s.from_discard = 0
+            idle = True
         else:
-            s.discard_size -= 1
-            s.in_hand = s.discard[s.discard_size]
-            s.discard[s.discard_size] = -1
-            s.from_discard = 1
-        s.phase = PLACE
+            _take(s, action)
+            turn_ends = False
     elif action == DISCARD:  # W6
         s.discard[s.discard_size] = s.in_hand
         s.discard_size += 1
-        _end_turn(s, s.from_discard == 1)
+        idle = s.from_discard == 1
     else:
-        if action == LEFT:
-            _shift_right(s, seat)
-            _put(s, seat, 0, 0, s.in_hand)
-            s.width[seat] += 1
-        elif action == RIGHT:
-            _put(s, seat, 0, s.width[seat], s.in_hand)
-            s.width[seat] += 1
-        else:
-            level = build_level(s.width_limit, action)
-            _put(s, seat, level, action - build_action(s.width_limit, level, 0), s.in_hand)
-            s.last_gain = 1 << (level - 1)  # W2
-            s.score[seat] += s.last_gain
-        _end_turn(s, False)
+        _build(s, action)
+    if turn_ends:
+        _end_turn(s, idle)
+
+
+@kernel
+def _take(s: Record, action: int) -> None:
+    """W5: take the top card of the deck or of the discard pile."""
+    if action == DRAW:
+        s.in_hand = s.deck[s.deck_top]
+        s.deck_top += 1
+        s.from_discard = 0
+    else:
+        s.discard_size -= 1
+        s.in_hand = s.discard[s.discard_size]
+        s.discard[s.discard_size] = -1
+        s.from_discard = 1
+    s.phase = PLACE
+
+
+@kernel
+def _build(s: Record, action: int) -> None:
+    """W9, W10: put the card in hand at an end of the base or above two cards; W2: what that scores."""
+    seat, level, position = s.to_move, widen(0), widen(0)
+    if action == LEFT:
+        _shift_right(s, seat)
+    elif action == RIGHT:
+        position += s.width[seat]
+    else:
+        level = build_level(s.width_limit, action)
+        position = action - build_action(s.width_limit, level, 0)
+    _put(s, seat, level, position, s.in_hand)
+    if level == 0:
+        s.width[seat] += 1
+    else:
+        s.last_gain = 1 << (level - 1)
+        s.score[seat] += s.last_gain
 
 
 @kernel
@@ -248,7 +267,7 @@ def _choose(s: Record, rank: int) -> None:
     """W4: in turn order each player places a start card; then the starting player has the first turn (W5)."""
     seat = s.to_move
     where = start_card(s.deck, s.deck_length, rank)
-    _put(s, seat, 0, 0, s.deck[where])
+    _put(s, seat, widen(0), widen(0), s.deck[where])
     s.width[seat] = 1
     for k in range(where, s.deck_length - 1):
         s.deck[k] = s.deck[k + 1]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardtable import chance
+from cardtable.bits import widen
 from cardtable.cards import DECK_SIZE, FIRST_JOKER, RANKS, card_symbol, card_text, parse_card
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, kernel
@@ -22,8 +23,8 @@ assert REWARDS == ("margin", "win", "score", "dense")
 
 
 @kernel
-def _deal_one(s: Record, seed: np.uint64, starting_player: int) -> None:
-    """W3: a shuffled deck, and a random starting player unless one is given (-1: none is)."""
+def _deal_one(s: Record, seed: np.uint64) -> None:
+    """W3: a shuffled deck and a random starting player."""
     count = 0
     for card in range(DECK_SIZE * s.num_decks):
         s.deck[count] = card
@@ -32,35 +33,29 @@ def _deal_one(s: Record, seed: np.uint64, starting_player: int) -> None:
         s.deck[count] = FIRST_JOKER + joker
         count += 1
     chance.shuffle(s.deck, count, seed, chance.DEAL)
-    s.deck[count:] = -1
     s.deck_length = count
     s.seed = seed
-    if starting_player < 0:
-        s.starting_player = chance.below(seed, chance.STARTING_PLAYER, 0, s.num_players)
-    else:
-        s.starting_player = starting_player
+    s.starting_player = chance.below(seed, chance.STARTING_PLAYER, count, widen(s.num_players))
     engine.start(s)
 
 
 @kernel
-def _deal(states: States, seeds: NDArray[np.uint64], starting_player: int) -> None:
+def _deal(states: States, seeds: NDArray[np.uint64]) -> None:
     for lane in range(len(states)):
-        _deal_one(states[lane], seeds[lane], starting_player)
+        _deal_one(states[lane], seeds[lane])
+
+
+@kernel
+def _refuses(s: Record, action: int, num_actions: int) -> bool:
+    return s.to_move < 0 or action < 0 or action >= num_actions or not engine.is_legal(s, engine.deck_size(s), action)
 
 
 @kernel
 def _first_illegal(states: States, chosen: Ints, num_actions: int, first: int, last: int) -> int:
     for lane in range(first, last):
-        s, action = states[lane], chosen[lane]
-        if s.to_move < 0 or action < 0 or action >= num_actions or not engine.is_legal(s, engine.deck_size(s), action):
+        if _refuses(states[lane], chosen[lane], num_actions):
             return lane
     return -1
-
-
-@kernel
-def _step(states: States, chosen: Ints) -> None:
-    for lane in range(len(states)):
-        engine.play(states[lane], chosen[lane])
 
 
 @kernel
@@ -98,10 +93,21 @@ def _rewards(states: States, mode: int, rewards: NDArray[np.float64]) -> None:
 
 
 @kernel
-def _write_mask(v: Record, buffer: NDArray[np.int16], mask: NDArray[np.int8]) -> None:
+def _write_mask(r: Record, deck_size: int, buffer: Ints, mask: NDArray[np.int8]) -> None:
     mask[:] = 0
-    for k in range(engine.legal_actions(v, v.deck_size, buffer)):
+    for k in range(engine.legal_actions(r, deck_size, buffer)):
         mask[buffer[k]] = 1
+
+
+@kernel
+def _try_step(states: States, chosen: Ints, num_actions: int, mode: int, rewards: NDArray[np.float64]) -> int:
+    for lane in range(len(states)):
+        if _refuses(states[lane], chosen[lane], num_actions):
+            return lane
+    for lane in range(len(states)):
+        engine.play(states[lane], chosen[lane])
+        _write_rewards(states[lane], mode, rewards[lane])
+    return -1
 
 
 @kernel
@@ -124,10 +130,10 @@ def _step_lanes(
     last: int,
 ) -> None:
     v = scratch[0]
-    buffer = np.empty(masks.shape[1], np.int16)
+    buffer = np.empty(masks.shape[1], np.int64)
     for lane in range(first, last):
         s = states[lane]
-        seat = s.to_move
+        seat = widen(s.to_move)
         engine.play(s, chosen[lane])
         _write_rewards(s, mode, rewards[lane])
         acted_rewards[lane] = rewards[lane, seat]
@@ -138,21 +144,22 @@ def _step_lanes(
             for player in range(s.num_players):
                 final_scores[lane, player] = s.score[player]
             episodes[lane] += 1
-            _deal_one(s, chance.draw(lanes[lane], chance.EPISODE, episodes[lane]), -1)
+            _deal_one(s, chance.draw(lanes[lane], chance.EPISODE, episodes[lane]))
         players[lane] = s.to_move
-        write_view(s, s.to_move, v)
+        write_view(s, widen(s.to_move), v)
         encoding.write_observation(v, observations[lane])
-        _write_mask(v, buffer, masks[lane])
+        _write_mask(s, engine.deck_size(s), buffer, masks[lane])
 
 
 @kernel
 def _masks(states: States, masks: NDArray[np.int8]) -> None:
-    buffer = np.empty(masks.shape[1], np.int16)
+    buffer = np.empty(masks.shape[1], np.int64)
     for lane in range(len(states)):
-        masks[lane] = 0
-        if states[lane].to_move >= 0:
-            for k in range(engine.legal_actions(states[lane], engine.deck_size(states[lane]), buffer)):
-                masks[lane, buffer[k]] = 1
+        s = states[lane]
+        if s.to_move < 0:
+            masks[lane] = 0
+        else:
+            _write_mask(s, engine.deck_size(s), buffer, masks[lane])
 
 
 @kernel
@@ -163,12 +170,26 @@ def _views(states: States, seats: Ints, views: Views) -> None:
 
 @kernel
 def _observe(views: Views, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
-    buffer = np.empty(masks.shape[1], np.int16)
+    buffer = np.empty(masks.shape[1], np.int64)
     for lane in range(len(views)):
         v = views[lane]
         encoding.write_observation(v, observations[lane])
         if v.to_move == v.seat:
-            _write_mask(v, buffer, masks[lane])
+            _write_mask(v, v.deck_size, buffer, masks[lane])
+        else:
+            masks[lane] = 0
+
+
+@kernel
+def _show(states: States, seats: Ints, scratch: Views, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
+    v = scratch[0]
+    buffer = np.empty(masks.shape[1], np.int64)
+    for lane in range(len(states)):
+        s = states[lane]
+        write_view(s, seats[lane], v)
+        encoding.write_observation(v, observations[lane])
+        if s.to_move == seats[lane]:
+            _write_mask(s, engine.deck_size(s), buffer, masks[lane])
         else:
             masks[lane] = 0
 
@@ -181,10 +202,10 @@ def _determinize(views: Views, seeds: NDArray[np.uint64], states: States) -> Non
 
 @kernel
 def _playout_random(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int:
-    buffer = np.empty(num_actions, np.int16)
+    buffer = np.empty(num_actions, np.int64)
     decisions = 0
     for lane in range(len(states)):
-        s, k = states[lane], 0
+        s, k = states[lane], widen(0)
         while s.to_move >= 0:
             engine.play(s, engine.random_action(s, buffer, seeds[lane], chance.PLAYOUT, k))
             k += 1
@@ -194,11 +215,11 @@ def _playout_random(states: States, seeds: NDArray[np.uint64], num_actions: int)
 
 @kernel
 def _playout_greedy(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int:
-    buffer = np.empty(num_actions, np.int16)
+    buffer = np.empty(num_actions, np.int64)
     unseen = np.empty(encoding.NUM_RANKS, np.int64)
     decisions = 0
     for lane in range(len(states)):
-        s, k = states[lane], 0
+        s, k = states[lane], widen(0)
         while s.to_move >= 0:
             policies.count_deck(s, unseen)
             engine.play(s, policies.greedy_action(s, unseen, buffer, seeds[lane], chance.PLAYOUT, k))
@@ -209,7 +230,7 @@ def _playout_greedy(states: States, seeds: NDArray[np.uint64], num_actions: int)
 
 @kernel
 def _greedy_actions(views: Views, seeds: NDArray[np.uint64], num_actions: int, actions: Ints) -> None:
-    buffer = np.empty(num_actions, np.int16)
+    buffer = np.empty(num_actions, np.int64)
     unseen = np.empty(encoding.NUM_RANKS, np.int64)
     for lane in range(len(views)):
         policies.count_unseen(views[lane], unseen)
@@ -248,6 +269,7 @@ class WallGame(Game):
         self._reward_mode = REWARDS.index(rules.reward)
         self._blank = np.zeros(1, STATE)
         self._blank["history"] = -1
+        self._blank["deck"] = -1
         for name, value in zip(
             RULE_FIELDS,
             (
@@ -267,7 +289,7 @@ class WallGame(Game):
     def new_states(self, seeds: NDArray[np.uint64], out: States | None = None) -> States:
         states = self.empty_states(len(seeds)) if out is None else out
         states[:] = self._blank
-        _deal(states, np.asarray(seeds, np.uint64), -1)
+        _deal(states, np.asarray(seeds, np.uint64))
         return states
 
     def reset_state(self, seed: int, options: Mapping[str, Any]) -> States:
@@ -282,7 +304,9 @@ class WallGame(Game):
                 deal["starting_player"] = starting_player
             return self.deal_state(deal, seed)
         states = self._blank.copy()
-        _deal(states, np.array([seed], np.uint64), -1 if starting_player is None else starting_player)
+        _deal(states, np.array([seed], np.uint64))
+        if starting_player is not None:
+            states["starting_player"] = states["to_move"] = starting_player
         return states
 
     def _check_seat(self, seat: Any) -> None:
@@ -292,8 +316,8 @@ class WallGame(Game):
     def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
         return _first_illegal(states, actions, self.num_actions, first, last)
 
-    def _step(self, states: States, actions: Ints) -> None:
-        _step(states, actions)
+    def try_step(self, states: States, actions: Ints, rewards: NDArray[np.float64]) -> int:
+        return _try_step(states, actions, self.num_actions, self._reward_mode, rewards)
 
     def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
         b = buffers
@@ -327,6 +351,14 @@ class WallGame(Game):
         if out is None:
             out = np.empty((len(views), self.layout.size), np.int8), np.empty((len(views), self.num_actions), np.int8)
         _observe(views, *out)
+        return out
+
+    def show(
+        self, states: States, seats: Ints, out: tuple[NDArray[np.int8], NDArray[np.int8]] | None = None
+    ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        if out is None:
+            out = np.empty((len(states), self.layout.size), np.int8), np.empty((len(states), self.num_actions), np.int8)
+        _show(states, seats, self.empty_views(1), *out)
         return out
 
     def determinize(self, views: Views, seeds: NDArray[np.uint64]) -> States:

@@ -75,7 +75,7 @@ def _is_idle(r: Record, action: int) -> bool:
 
 @kernel
 def greedy_action(
-    r: Record, unseen: NDArray[np.int64], buffer: NDArray[np.int16], seed: np.uint64, purpose: int, k: int
+    r: Record, unseen: NDArray[np.int64], buffer: NDArray[np.int64], seed: np.uint64, purpose: int, k: int
 ) -> int:
     """The action that brings most points this turn; ties at random, but an idle one only for want of others.
 

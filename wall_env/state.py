@@ -30,7 +30,6 @@ SUIT_SHIFT = 5
 
 _PUBLIC = [
     ("score", np.int32, (MAX_PLAYERS,)),
-    ("wall", np.int8, (MAX_PLAYERS, MAX_LEVELS, MAX_WIDTH)),  # by seat, level and position from the left end
     ("width", np.int8, (MAX_PLAYERS,)),  # cards in the base
     ("height", np.int8, (MAX_PLAYERS,)),  # levels that hold a card, the base included
     ("discard", np.int8, (MAX_CARDS,)),  # bottom first; -1 above the top
@@ -49,6 +48,9 @@ _PUBLIC = [
     ("idle", np.int8),  # consecutive finished turns in which nobody drew or built
 ]
 
+# Last in a record, so that what every step reads lies together.
+_WALLS = ("wall", np.int8, (MAX_PLAYERS, MAX_LEVELS, MAX_WIDTH))  # by seat, level and position from the left end
+
 RULE_FIELDS = ("num_players", "num_decks", "jokers_per_deck", "width_limit", "num_levels", "ends_with_deck")
 
 STATE = record_dtype(
@@ -62,6 +64,7 @@ STATE = record_dtype(
         ("last_gain", np.int32),  # what it added to his score
         ("num_decisions", np.int16),  # -1 in a game made from a view, which has no history
         ("history", np.int16, (MAX_DECISIONS,)),  # action ids
+        _WALLS,
     ]
 )
 
@@ -71,6 +74,7 @@ VIEW = record_dtype(
         ("unseen", np.int8, (NUM_IDENTITIES,)),  # by card (suit * 13 + rank - 1, joker last): copies not seen
         ("deck_size", np.int8),
         ("seat", np.int8),  # whose view it is
+        _WALLS,
     ]
 )
 

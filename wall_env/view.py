@@ -6,7 +6,7 @@ from cardtable import chance
 from cardtable.cards import DECK_SIZE, FIRST_JOKER
 from cardtable.kernel import Record, kernel
 from wall_env.engine import deck_size, is_joker
-from wall_env.state import HIDDEN, NUM_IDENTITIES, PLACE
+from wall_env.state import HIDDEN, MAX_CARDS, MAX_PLAYERS, NUM_IDENTITIES, PLACE
 
 
 @kernel
@@ -25,17 +25,19 @@ def _same_for_all(card: int) -> int:
 def _copy_public(source: Record, target: Record) -> None:
     """Copy what lies open: walls, scores, the discard pile and whose turn it is.
 
-    Levels that are empty in both records are not touched: a record is large, a wall seldom high.
+    Places that are empty in both records are not touched: a record is large, a wall seldom. The target is a fresh
+    record or one of a game with as many players.
     """
     for seat in range(source.num_players):
         for level in range(max(source.height[seat], target.height[seat])):
-            target.wall[seat, level] = source.wall[seat, level]
-    for seat in range(source.num_players, target.num_players):
-        target.wall[seat] = 0
-    target.score[:] = source.score
-    target.width[:] = source.width
-    target.height[:] = source.height
-    target.discard[:] = source.discard
+            for position in range(max(source.width[seat], target.width[seat])):
+                target.wall[seat, level, position] = source.wall[seat, level, position]
+    for seat in range(MAX_PLAYERS):
+        target.score[seat] = source.score[seat]
+        target.width[seat] = source.width[seat]
+        target.height[seat] = source.height[seat]
+    for k in range(MAX_CARDS):
+        target.discard[k] = source.discard[k]
     target.discard_size = source.discard_size
     target.num_players = source.num_players
     target.num_decks = source.num_decks
@@ -56,7 +58,8 @@ def write_view(s: Record, seat: int, v: Record) -> None:
     """Write into `v` all that `seat` may know of the game `s`, and nothing else.
 
     Hidden are the order of the deck, the seed, and a card that another player has drawn and not yet placed. Two decks'
-    copies of a card look the same. `v` is a fresh record, or one that this function has written.
+    copies of a card look the same. `v` is a fresh record, or one that this
+    function has written for the same rules.
     """
     _copy_public(s, v)
     v.seat = seat
