@@ -10,11 +10,15 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.env import AECEnv
 
 from cardtable.chance import episode_seeds, lane_seeds
-from cardtable.game import Game, IllegalAction, States
+from cardtable.game import Game, States
 from cardtable.records import GameRecord
 
 Observation: TypeAlias = dict[str, NDArray[np.int8]]
 _RENDER_MODES = ("human", "ansi")
+
+
+class NotReset(RuntimeError, AttributeError):
+    """Something was asked of an environment that has not been reset; also an AttributeError, for `hasattr`."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class EnvState:
     agent_selection: str
     rewards: dict[str, float]
     cumulative_rewards: dict[str, float]
+    returns: dict[str, float]
     terminations: dict[str, bool]
     truncations: dict[str, bool]
 
@@ -78,6 +83,8 @@ class TableEnv(AECEnv[str, Observation, int]):
         self._lane: NDArray[np.uint64] | None = None  # the stream from which games get their seeds
         self._episode = 0
         self._states = game.empty_states(0)  # one record after `reset`
+        self._returns: dict[str, float] = {}  # sums of rewards in the present game
+        self.was_restored = False  # set by `restore_state`, for wrappers that remember an observation
 
     def __repr__(self) -> str:
         return f"{self.metadata['name']}({self.game.rules!r})"
@@ -89,6 +96,18 @@ class TableEnv(AECEnv[str, Observation, int]):
     def action_space(self, agent: str) -> spaces.Discrete:
         """The space of an agent's actions; always the same object."""
         return self.action_spaces[agent]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos"):
+            raise NotReset(f"call reset() before using {name}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _need_reset(self, what: str) -> None:
+        if not len(self._states):
+            raise NotReset(f"call reset() before {what}")
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
     # --- playing ------------------------------------------------------------------------------------------------------
 
@@ -125,6 +144,7 @@ class TableEnv(AECEnv[str, Observation, int]):
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._returns = dict.fromkeys(self.agents, 0.0)
         over = bool(states["to_move"][0] < 0)
         self.terminations = dict.fromkeys(self.agents, over)
         self.truncations = dict.fromkeys(self.agents, False)
@@ -148,24 +168,23 @@ class TableEnv(AECEnv[str, Observation, int]):
             IllegalAction: if the action is not legal; nothing has changed then.
             RuntimeError: before the first `reset`.
         """
-        if not len(self._states):
-            raise RuntimeError("call reset() before step()")
+        self._need_reset("step()")
         if not self.agents:
             raise RuntimeError("the game is over and all agents are done; call reset() to play again")
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        if not isinstance(action, (int, np.integer)) or isinstance(action, bool):
-            raise IllegalAction(0, action, "", f"an action is an integer from 0 to {self.game.num_actions - 1}")
+        chosen = self.game.check_action(action)
         rewards = np.empty((1, len(self.possible_agents)))
-        if self.game.try_step(self._states, np.array([action], np.int64), rewards) >= 0:
-            raise self.game.illegal_action(self._states[0], action)
+        if self.game.try_step(self._states, np.array([chosen], np.int64), rewards) >= 0:
+            raise self.game.illegal_action(self._states[0], chosen)
         self._cumulative_rewards[agent] = 0.0
         seat = int(self._states["to_move"][0])
         for name, reward in zip(self.possible_agents, rewards[0].tolist(), strict=True):
             self.rewards[name] = reward
             self._cumulative_rewards[name] += reward
+            self._returns[name] += reward
         if seat < 0:
             self.terminations = dict.fromkeys(self.agents, True)
             self.agent_selection = self.agents[0]
@@ -176,8 +195,7 @@ class TableEnv(AECEnv[str, Observation, int]):
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees now, the mover or not."""
-        if not len(self._states):
-            raise RuntimeError("call reset() before observe()")
+        self._need_reset("observe()")
         observations, masks = self.game.show(self._states, np.array([self._seat[agent]]))
         if self.terminations.get(agent, True) or self.truncations[agent]:
             masks[0] = 0
@@ -185,6 +203,7 @@ class TableEnv(AECEnv[str, Observation, int]):
 
     def state(self) -> NDArray[np.int8]:
         """All seats' observations one after another, int8 [P * D]: all that anybody knows, for a central critic."""
+        self._need_reset("state()")
         seats = np.arange(self.game.num_players)
         return self.game.show(np.repeat(self._states, len(seats)), seats)[0].ravel()
 
@@ -194,8 +213,7 @@ class TableEnv(AECEnv[str, Observation, int]):
         """The position as text, with all cards shown: returned ("ansi") or printed ("human")."""
         if self.render_mode is None:
             raise ValueError("no render_mode was given; make the environment with render_mode='ansi' or 'human'")
-        if not len(self._states):
-            raise RuntimeError("call reset() before render()")
+        self._need_reset("render()")
         text = self.game.render(self._states[0])
         if self.render_mode == "ansi":
             return text
@@ -204,18 +222,21 @@ class TableEnv(AECEnv[str, Observation, int]):
 
     def record(self) -> GameRecord:
         """The record of the game so far."""
+        self._need_reset("record()")
         return self.game.to_record(self._states[0], self.possible_agents)
 
     # --- copies -------------------------------------------------------------------------------------------------------
 
     def clone_state(self) -> EnvState:
         """The present position, rewards that agents have still to receive included; later steps do not change it."""
+        self._need_reset("clone_state()")
         return EnvState(
             self._states.copy(),
             tuple(self.agents),
             self.agent_selection,
             dict(self.rewards),
             dict(self._cumulative_rewards),
+            dict(self._returns),
             dict(self.terminations),
             dict(self.truncations),
         )
@@ -227,10 +248,38 @@ class TableEnv(AECEnv[str, Observation, int]):
         self.agent_selection = saved.agent_selection
         self.rewards = dict(saved.rewards)
         self._cumulative_rewards = dict(saved.cumulative_rewards)
+        self._returns = dict(saved.returns)
+        self.was_restored = True
         self.terminations = dict(saved.terminations)
         self.truncations = dict(saved.truncations)
         self.infos = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
+
+
+class TerminateIllegal(wrappers.TerminateIllegalWrapper):
+    """PettingZoo's wrapper, by which an illegal action ends the game, made exact.
+
+    The player who chose it gets the lowest return of the game, whatever dense rewards he had before, and the mask by
+    which it is judged is that of the present position, also after `restore_state`.
+    """
+
+    def __init__(self, raw_env: TableEnv) -> None:
+        super().__init__(raw_env, illegal_reward=raw_env.game.return_range[0])
+
+    def step(self, action: Any) -> None:
+        raw: TableEnv = self.env
+        if raw.was_restored:
+            self._prev_obs = None
+            self._terminated = False
+            raw.was_restored = False
+        if not raw.agents:
+            raise RuntimeError("the game is over and all agents are done; call reset() to play again")
+        agent = raw.agent_selection
+        if not (raw.terminations[agent] or raw.truncations[agent]):
+            action = raw.game.check_action(action)
+            # What `last()` has handed out, also just now; the wrapper takes back what nobody has seen.
+            self._illegal_value = raw.game.return_range[0] - raw._returns[agent]
+        super().step(action)
 
 
 def wrap(raw_env: TableEnv) -> AECEnv[str, Observation, int]:
@@ -239,6 +288,6 @@ def wrap(raw_env: TableEnv) -> AECEnv[str, Observation, int]:
     An illegal action ends the game and gives the player who chose it the lowest return of the game; an action that is
     no action id, or a call out of order, raises.
     """
-    env: Any = wrappers.TerminateIllegalWrapper(raw_env, illegal_reward=raw_env.game.return_range[0])
+    env: Any = TerminateIllegal(raw_env)
     env = wrappers.AssertOutOfBoundsWrapper(env)
     return wrappers.OrderEnforcingWrapper(env)

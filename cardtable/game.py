@@ -239,12 +239,25 @@ class Game(ABC):
             ValueError: if there is not one for each game.
         """
         array = np.asarray(actions)
-        if array.dtype.kind not in "iu":
-            given = actions if array.ndim == 0 else next(iter(actions), None)
-            raise IllegalAction(0, given, "", f"an action is an integer from 0 to {self.num_actions - 1}")
         if array.shape != states.shape:
             raise ValueError(f"one action is needed for each of the {len(states)} games: got shape {array.shape}")
+        if array.dtype.kind not in "iu" or not isinstance(actions, np.ndarray):
+            array = np.array([self.check_action(action, lane) for lane, action in enumerate(actions)], np.int64)
         return array.astype(np.int64, copy=False)
+
+    def check_action(self, action: Any, lane: int = 0) -> int:
+        """One action as an int, which may not be legal.
+
+        Raises:
+            IllegalAction: if it is no integer, or no action id of this game.
+        """
+        if isinstance(action, np.ndarray) and action.ndim == 0:
+            action = action[()]
+        if not isinstance(action, (int, np.integer)) or isinstance(action, bool):
+            raise IllegalAction(lane, action, "", f"an action is an integer from 0 to {self.num_actions - 1}")
+        if not 0 <= action < self.num_actions:
+            raise IllegalAction(lane, _plain(action), "", f"action ids are 0 to {self.num_actions - 1}")
+        return int(action)
 
     def _is_over(self, state: np.void) -> bool:
         return bool(state["to_move"] < 0)
@@ -410,7 +423,7 @@ def register_game(name: str, factory: Callable[..., Game]) -> None:
     _FACTORIES[name] = factory
 
 
-def make_game(name: str, **rules: Any) -> Game:
+def make_game(name: str, /, **rules: Any) -> Game:
     """A registered game by name with version ("piles-v0") and options.
 
     Raises:

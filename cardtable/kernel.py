@@ -1,13 +1,15 @@
 """The one decorator that compiles the suite's inner loops."""
 
+import hashlib
 import warnings
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
 Record = Any  # one row of a structured array, which compiled code reads and writes by field
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -23,11 +25,32 @@ def kernel(function: Function) -> Function:
     try:
         compiled = njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba: "no locator available"
-        warnings.warn(
-            "No folder for compiled code can be written, so it is compiled again in each process (some 10 s a game). "
-            "Set NUMBA_CACHE_DIR to a writable folder to keep it.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        compiled = njit(**_OPTIONS)(function)
+        _warn_once()
+        return cast(Function, njit(**_OPTIONS)(function))
+    # Numba compiles a function again when its own file has changed, but not when a function that it calls has, in
+    # another file. So the stamp by which it tells covers all files that may be called.
+    own_folder = Path(function.__code__.co_filename).parent
+    compiled._cache._cache_file._source_stamp = _stamp(own_folder)
     return cast(Function, compiled)
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "No folder for compiled code can be written, so it is compiled again in each process (some 10 s a game). "
+        "Set NUMBA_CACHE_DIR to a writable folder to keep it.",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+@cache
+def _stamp(folder: Path) -> str:
+    """A hash that changes when a source file does: of the function's package, this one, or a game beside it."""
+    here = Path(__file__).parent
+    games = {engine.parent for engine in here.parent.glob("*/engine.py")}
+    digest = hashlib.sha256()
+    for source in sorted(path for package in {folder, here, *games} for path in package.glob("*.py")):
+        stat = source.stat()
+        digest.update(f"{source} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+    return digest.hexdigest()

@@ -68,7 +68,7 @@ class GameRecord:
             raise RecordError(f"unknown field {unknown[0]!r}; the fields are format, {', '.join(_FIELD_TYPES)}")
         for name, item_type in (("players", str), ("moves", str), ("scores", int)):
             for item in data[name] or ():
-                if not isinstance(item, item_type):
+                if type(item) is not item_type:
                     raise RecordError(f"field {name!r} holds {item!r}, which is of the wrong type")
         if not 0 <= data["seed"] < 1 << 64:
             raise RecordError(f"seed {data['seed']} is not in 0..2**64-1")

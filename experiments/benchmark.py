@@ -169,7 +169,7 @@ def _step_bytes(package: Any) -> int:
 def _lane_bytes(package: Any) -> float:
     """Memory of a vector environment for each lane: records and buffers."""
     buffers = LaneBuffers(package.make_game(), 1024)
-    return sum(array.nbytes for array in vars(buffers).values()) / 1024
+    return float(sum(array.nbytes for array in vars(buffers).values()) / 1024)
 
 
 def _thread_ratio(package: Any, seconds: float, repeats: int) -> float | None:

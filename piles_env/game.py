@@ -185,6 +185,8 @@ def _playout_random(states: States, seeds: NDArray[np.uint64]) -> int:
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
+            if s.turn == NUM_TURNS - 1:  # so that `rewards` are those of the last action
+                s.last_margin = engine.public_margin(s)
             engine.play(s, engine.random_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
@@ -196,6 +198,8 @@ def _playout_greedy(states: States, seeds: NDArray[np.uint64]) -> int:
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
+            if s.turn == NUM_TURNS - 1:
+                s.last_margin = engine.public_margin(s)
             engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
@@ -253,9 +257,9 @@ class PilesGame(Game):
         if opener is not None:
             self._check_opener(opener)
         if "deal" in options:
-            deal = dict(options["deal"])
-            if opener is not None:
-                deal["opener"] = opener
+            deal = options["deal"]
+            if opener is not None and isinstance(deal, Mapping):
+                deal = {**deal, "opener": opener}
             return self.deal_state(deal, seed)
         states = self._blank.copy()
         states["opener"] = opener or 0
@@ -263,8 +267,8 @@ class PilesGame(Game):
         return states
 
     def _check_opener(self, opener: Any) -> None:
-        if not isinstance(opener, (int, np.integer)) or not 0 <= opener < self.num_players:
-            raise ValueError(f"opener must be a seat from 0 to {self.num_players - 1}, not {opener!r}")
+        if not isinstance(opener, (int, np.integer)) or isinstance(opener, bool) or not 0 <= opener < self.num_players:
+            raise ValueError(f"PD4: opener must be a seat from 0 to {self.num_players - 1}, not {opener!r}")
 
     def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
         return _first_illegal(states, actions, first, last)

@@ -5,7 +5,7 @@ import numpy as np
 from cardtable import chance
 from cardtable.bits import lowest, popcount, singleton
 from cardtable.kernel import Record, kernel
-from piles_env.engine import PASS, kind_of, placeable_anywhere, seat_after
+from piles_env.engine import PASS, kind_of, placeable_anywhere, public_margin, seat_after
 from piles_env.state import HIDDEN, MAX_PLAYERS, NUM_PILES, NUM_TURNS, STOCK_SIZE
 
 
@@ -75,7 +75,6 @@ def determinize(v: Record, seed: np.uint64, s: Record) -> None:
     """
     _copy_public(v, s)
     s.seed = seed
-    s.last_margin = 0
     for seat in range(MAX_PLAYERS):
         s.hand[seat] = 0
         s.taken[seat] = v.taken[seat]
@@ -105,6 +104,7 @@ def determinize(v: Record, seed: np.uint64, s: Record) -> None:
     for k in range(1, v.num_players):
         count = _fill_places(v, s, seat_after(v, v.opener, k), unseen, count)
     _fill_stock(v, s, unseen)
+    s.last_margin = public_margin(s)  # no action has been taken in this game yet, so it has brought nothing
 
 
 @kernel

@@ -324,7 +324,8 @@ def test_an_illegal_action_ends_the_game_and_loses(case: Case) -> None:
     env = case.env()
     for seed in range(5):
         loser, last, totals = lose_by_an_illegal_action(env, seed)
-        assert last == case.game.return_range[0]
+        if case.game.rules.reward != "dense":
+            assert last == case.game.return_range[0]
         assert totals[loser] == min(totals.values())
 
 

@@ -1,5 +1,6 @@
 """Vector environments: the games of the PettingZoo environments, in batches, threads and any number of lanes."""
 
+import multiprocessing
 from typing import Any
 
 import gymnasium
@@ -168,6 +169,17 @@ def test_lanes_get_different_deals_and_base_seeds_share_none() -> None:
     assert len({row.tobytes() for row in np.concatenate(deals)}) == 128
     unseeded = [piles_env.vector_env(8).reset()[0] for _ in range(2)]
     assert len({row.tobytes() for row in np.concatenate(unseeded)}) == 16
+
+
+def _first_deal(_: int) -> bytes:
+    return piles_env.vector_env(1).reset()[0].tobytes()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded, use of fork:DeprecationWarning")
+def test_unseeded_processes_get_different_deals(method: str) -> None:
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert len(set(pool.map(_first_deal, range(8), chunksize=1))) == 8
 
 
 def test_an_illegal_action_changes_no_lane() -> None:

@@ -299,9 +299,9 @@ class WallGame(Game):
         if starting_player is not None:
             self._check_seat(starting_player)
         if "deal" in options:
-            deal = dict(options["deal"])
-            if starting_player is not None:
-                deal["starting_player"] = starting_player
+            deal = options["deal"]
+            if starting_player is not None and isinstance(deal, Mapping):
+                deal = {**deal, "starting_player": starting_player}
             return self.deal_state(deal, seed)
         states = self._blank.copy()
         _deal(states, np.array([seed], np.uint64))
@@ -311,7 +311,7 @@ class WallGame(Game):
 
     def _check_seat(self, seat: Any) -> None:
         if not isinstance(seat, (int, np.integer)) or isinstance(seat, bool) or not 0 <= seat < self.num_players:
-            raise ValueError(f"starting_player must be a seat from 0 to {self.num_players - 1}, not {seat!r}")
+            raise ValueError(f"W3: starting_player must be a seat from 0 to {self.num_players - 1}, not {seat!r}")
 
     def first_illegal(self, states: States, actions: Ints, first: int, last: int) -> int:
         return _first_illegal(states, actions, self.num_actions, first, last)
