@@ -1,26 +1,38 @@
-"""Agents by text: "greedy", "policy:runs/piles/model.zip"; a name, and after a colon what it needs."""
+"""Agents by text: "greedy", "pimc:playouts=300", "policy:runs/piles-4p/model.zip"."""
 
 import difflib
 from collections.abc import Callable
 
 from agents.agent import Agent
+from agents.piles_pimc import PilesPimcAgent
 from agents.simple import GreedyAgent, RandomAgent
 from cardtable.game import Game
+from piles_env import PilesGame
+
+_PIMC_PLAYOUTS = 300
 
 
 def _random(game: Game, argument: str) -> Agent:
-    _no_argument("random", argument)
+    _parameters("random", argument, {})
     return RandomAgent(game)
 
 
 def _greedy(game: Game, argument: str) -> Agent:
-    _no_argument("greedy", argument)
+    _parameters("greedy", argument, {})
     return GreedyAgent(game)
+
+
+def _pimc(game: Game, argument: str) -> Agent:
+    if not isinstance(game, PilesGame):
+        raise ValueError(f"pimc plays Piles only, not {game.name}")
+    return PilesPimcAgent(game, _parameters("pimc", argument, {"playouts": _PIMC_PLAYOUTS})["playouts"])
 
 
 def _policy(game: Game, argument: str) -> Agent:
     if not argument:
-        raise ValueError("policy needs a file that `experiments train` has saved, as in 'policy:runs/piles/model.zip'")
+        raise ValueError(
+            "policy needs a file that `experiments train` has saved, as in 'policy:runs/piles-4p/model.zip'"
+        )
     from agents.policy import PolicyAgent  # torch is loaded only when a network is to play
 
     return PolicyAgent.load(game, argument)
@@ -29,6 +41,10 @@ def _policy(game: Game, argument: str) -> Agent:
 _AGENTS: dict[str, tuple[Callable[[Game, str], Agent], str]] = {
     "random": (_random, "chooses uniformly among the legal actions"),
     "greedy": (_greedy, "takes what leads most if the game ended now (Wall: if the turn ended now); ties at random"),
+    "pimc": (
+        _pimc,
+        f"Piles only: tries each action in sampled games that fit its view; pimc:playouts=N, default {_PIMC_PLAYOUTS}",
+    ),
     "policy": (_policy, "policy:FILE is a network that `experiments train` has saved"),
 }
 
@@ -42,11 +58,11 @@ def make_agent(spec: str, game: Game) -> Agent:
     """Make the agent that a text describes, for a game.
 
     Args:
-        spec: a name of `agent_names()`, for some followed by a colon and an argument.
+        spec: a name of `agent_names()`, for some followed by a colon and parameters or a file.
         game: the game that it will play.
 
     Raises:
-        ValueError: if the name is unknown (the message lists the known ones) or the argument is wrong.
+        ValueError: if the name is unknown (the message lists the known ones) or what follows it is wrong.
     """
     name, _, argument = spec.partition(":")
     if name not in _AGENTS:
@@ -56,6 +72,14 @@ def make_agent(spec: str, game: Game) -> Agent:
     return _AGENTS[name][0](game, argument)
 
 
-def _no_argument(name: str, argument: str) -> None:
-    if argument:
-        raise ValueError(f"{name} takes no argument, but {argument!r} is given")
+def _parameters(agent: str, argument: str, defaults: dict[str, int]) -> dict[str, int]:
+    """Parameters of the form "name=number,..." over their defaults, each at least 1."""
+
+    values = dict(defaults)
+    for part in argument.split(",") if argument else ():
+        name, _, number = part.partition("=")
+        if name not in defaults or not number.isdecimal() or int(number) < 1:
+            known = ", ".join(f"{known}=N with N at least 1" for known in defaults) or "nothing"
+            raise ValueError(f"{agent} does not understand {part!r}; after the colon it takes {known}")
+        values[name] = int(number)
+    return values

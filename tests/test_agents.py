@@ -11,6 +11,7 @@ from agents import agent_names, make_agent
 from cardtable.cards import card_text
 from cardtable.chance import lane_seeds
 from cardtable.game import Game, States
+from experiments.match import play_match
 from piles_env import PilesGame, PilesRules
 from wall_env import WallGame, WallRules
 
@@ -21,7 +22,8 @@ GAMES: list[Game] = [
     WallGame(),
     WallGame(WallRules(num_players=4, num_decks=2)),
 ]
-SPECS = ["random", "greedy"]
+SPECS = ["random", "greedy", "pimc:playouts=30"]
+PAIRS = [(game, spec) for game in GAMES for spec in SPECS if game.name == "piles-v0" or not spec.startswith("pimc")]
 
 
 def positions(game: Game, count: int, seed: int) -> States:
@@ -42,8 +44,7 @@ def positions(game: Game, count: int, seed: int) -> States:
     return np.concatenate(found)[:count]
 
 
-@pytest.mark.parametrize("game", GAMES, ids=repr)
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize(("game", "spec"), PAIRS, ids=str)
 def test_choices_are_legal_and_depend_on_the_view_alone(game: Game, spec: str) -> None:
     agent = make_agent(spec, game)
     agent.reset(11)
@@ -173,15 +174,24 @@ def test_wall_greedy_takes_a_best_action(options: dict[str, object]) -> None:
 
 def test_unknown_agents_are_named_with_the_known_ones() -> None:
     game = PilesGame()
-    with pytest.raises(ValueError, match=r"unknown agent 'greeedy'.*random, greedy, policy; did you mean 'greedy'"):
+    with pytest.raises(
+        ValueError, match=r"unknown agent 'greeedy'.*random, greedy, pimc, policy; did you mean 'greedy'"
+    ):
         make_agent("greeedy", game)
-    with pytest.raises(ValueError, match="random takes no argument, but 'x' is given"):
+    with pytest.raises(ValueError, match="random does not understand 'x'; after the colon it takes nothing"):
         make_agent("random:x", game)
+    for wrong in ("playouts=0", "playouts=-1", "playouts=many", "speed=1", "playouts"):
+        with pytest.raises(
+            ValueError, match=f"pimc does not understand '{wrong}'; after the colon it takes playouts=N"
+        ):
+            make_agent(f"pimc:{wrong}", game)
+    with pytest.raises(ValueError, match="pimc plays Piles only, not wall-v0"):
+        make_agent("pimc", WallGame())
     with pytest.raises(ValueError, match="policy needs a file"):
         make_agent("policy", game)
     with pytest.raises(ValueError, match=r"there is no file 'nowhere\.zip'"):
         make_agent("policy:nowhere.zip", game)
-    assert set(agent_names()) == {"random", "greedy", "policy"}
+    assert set(agent_names()) == {"random", "greedy", "pimc", "policy"}
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -198,3 +208,10 @@ def test_views_that_an_agent_cannot_answer_are_refused(spec: str) -> None:
     piles.playout(state, lane_seeds(0, 1))
     with pytest.raises(ValueError, match="game in lane 0 is over"):
         agent.act(piles.view(state, [0]))
+
+
+@pytest.mark.parametrize("players", [4, 2])
+def test_pimc_beats_greedy_clearly(players: int) -> None:
+    game = PilesGame(PilesRules(num_players=players))
+    result = play_match(game, (make_agent("pimc:playouts=100", game), make_agent("greedy", game)), deals=10, seed=1)
+    assert result.mean - result.half_width > 5

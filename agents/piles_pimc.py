@@ -1,0 +1,88 @@
+"""Perfect-information Monte Carlo for Piles: what an action is worth is tried out in games that fit the view."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.agent import GameAgent
+from cardtable import chance
+from cardtable.bits import widen
+from cardtable.game import Game, Ints, States, Views
+from cardtable.kernel import Record, kernel
+from piles_env import engine, policies
+from piles_env.view import determinize
+
+
+@kernel
+def _value(s: Record, action: int, seat: int, seed: np.uint64) -> int:
+    """The final margin of a seat's side when `action` is taken in `s` and all go on by "greedy"."""
+    engine.play(s, action)
+    while s.to_move >= 0:
+        engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seed, chance.PLAYOUT, widen(s.turn)))
+    margin = engine.public_margin(s)
+    return margin if seat % 2 == 0 else -margin
+
+
+@kernel
+def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDArray[np.int8]) -> int:
+    """Sequential halving (Karnin, Koren and Somekh, ICML 2013) over the legal actions.
+
+    In each round all actions that are left get the same number of playouts, and the better half of them goes on. World
+    number w and its chance are the same for all actions, so that they differ by what the action does and not by luck.
+    """
+    world, trial = worlds[0], worlds[1]
+    engine.write_mask(v, v.hand, mask)
+    actions = np.flatnonzero(mask)
+    left = len(actions)
+    if left == 1:
+        return actions[0]
+    rounds = 0
+    while 1 << rounds < left:
+        rounds += 1
+    sums = np.zeros(left, np.int64)
+    counts = np.zeros(left, np.int64)
+    number = 0
+    for _ in range(rounds):
+        for _ in range(max(1, playouts // (left * rounds))):
+            world_seed = chance.draw(seed, chance.WORLD, number)
+            number += 1
+            determinize(v, world_seed, world)
+            for k in range(left):
+                _copy(worlds)
+                sums[k] += _value(trial, actions[k], v.seat, world_seed)
+                counts[k] += 1
+        order = np.argsort(-(sums[:left] / counts[:left]), kind="mergesort")
+        left = (left + 1) // 2
+        actions, sums, counts = actions[order][:left], sums[order][:left], counts[order][:left]
+    return actions[0]
+
+
+@kernel
+def _copy(worlds: States) -> None:
+    worlds[1] = worlds[0]
+
+
+@kernel
+def _act(
+    views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States, mask: NDArray[np.int8], out: Ints
+) -> None:
+    for lane in range(len(views)):
+        out[lane] = _search(views[lane], playouts, seeds[lane], worlds, mask)
+
+
+class PilesPimcAgent(GameAgent):
+    """Tries each action in games that fit what it sees, all players going on by "greedy"; takes the best on average.
+
+    Args:
+        game: Piles.
+        playouts: games to play for each decision, at least 1 (in each round each action that is left gets one).
+    """
+
+    def __init__(self, game: Game, playouts: int) -> None:
+        super().__init__(game)
+        self._playouts = playouts
+
+    def _act(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
+        actions = np.empty(len(views), np.int64)
+        mask = np.empty(self.game.num_actions, np.int8)
+        _act(views, self._playouts, seeds, self.game.empty_states(2), mask, actions)
+        return actions
