@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-
 from agents import agent_names, make_agent
 from cardtable.chance import lane_seeds
 from cardtable.game import Game

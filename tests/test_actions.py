@@ -98,6 +98,16 @@ def test_a_finished_game_takes_no_action(case: Case) -> None:
             assert contents(states) == before
 
 
+def test_W4_a_start_rank_that_is_gone() -> None:
+    game = Case(wall_env, {"num_players": 6}).game
+    states = game.new_states(np.zeros(1, np.uint64))
+    for _ in range(4):
+        assert accepts(game, states, 0)
+        game.step(states, [0])
+    assert not accepts(game, states, 0)
+    assert np.flatnonzero(game.action_mask(states)[0]).tolist() == [1, 2, 3, 4, 5]
+
+
 # --- what is no action ------------------------------------------------------------------------------------------------
 
 NO_INTEGERS = [None, 1.0, math.nan, math.inf, True, np.True_, "3", "pass", b"3", 3j]

@@ -21,7 +21,9 @@ def test_generated_parts_are_up_to_date() -> None:
 def test_examples_run(number: int, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(EXAMPLES[number], encoding="utf-8")
-    done = subprocess.run([sys.executable, "-W", "error", str(script)], cwd=README.parent, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)], cwd=README.parent, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 

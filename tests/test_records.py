@@ -224,7 +224,10 @@ BAD_WALL = {
     "no card": (put("deal", "deck", 0, to="1h"), r"^deal: '1h' is no card"),
     "deck is text": (put("deal", "deck", to="7d"), r"^deal: W1"),
     "no deal": (put("deal", to={}), r"^deal: W3"),
-    "starting player out of range": (put("deal", "starting_player", to=2), r"^deal: W3: starting_player must be .* not 2"),
+    "starting player out of range": (
+        put("deal", "starting_player", to=2),
+        r"^deal: W3: starting_player must be .* not 2",
+    ),
     "rules for two decks": (put("rules", "num_decks", to=2), r"^deal: W1: .* 1 times, not 2"),
     "rules for one joker": (put("rules", "jokers_per_deck", to=1), r"^deal: W1: XX .* 2 times, not 1"),
     "start card still in the deck": (put("moves", 0, to="start 7d"), r"^deal: W1: 7"),

@@ -9,7 +9,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 import piles_env
 import wall_env
 from agents import make_agent
-from agents.policy import PolicyAgent, ObservationLayer
+from agents.policy import ObservationLayer, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from cardtable.game import Game
 from piles_env import PilesGame, PilesRules
