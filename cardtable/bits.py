@@ -9,7 +9,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from cardtable.kernel import kernel
+from cardtable.kernel import kernel, tiny
 
 
 def _popcount(typing_context: Any, bits: Any) -> Any:
@@ -75,7 +75,7 @@ def widen(value: int) -> int:
     return np.int64(value)  # type: ignore[return-value]  # in compiled code an int
 
 
-@kernel
+@tiny
 def singleton(member: int) -> int:
     """The set that holds `member` (0..62) alone."""
     return 1 << member

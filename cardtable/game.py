@@ -132,6 +132,7 @@ class Game(ABC):
     max_decisions: int
     return_range: tuple[float, float]
     zero_sum: bool
+    _blank: States  # a record [1] with the options, and nothing else, filled in
 
     @property
     def observation_shape(self) -> tuple[int]:
@@ -175,12 +176,10 @@ class Game(ABC):
 
     def check_state(self, states: States) -> None:
         """Raise a ValueError if a record was made by other rules than these (a restored or stored position)."""
-        blank = self.new_states(np.zeros(1, np.uint64))
         for name in self.rule_fields:
-            if (states[name] != blank[name]).any():
-                raise ValueError(
-                    f"the position was made by other rules: {name} is {states[name][0]}, not {blank[name][0]}"
-                )
+            found, expected = states[name], self._blank[name][0]
+            if (found != expected).any():
+                raise ValueError(f"the position was made by other rules: {name} is {found[0]}, not {expected}")
 
     def step(self, states: States, actions: Any) -> NDArray[np.float64]:
         """Carry out one action for the player to move in each game, in place.

@@ -1,4 +1,4 @@
-"""The one decorator that compiles the suite's inner loops."""
+"""The decorators that compile the suite's inner loops."""
 
 import hashlib
 import warnings
@@ -12,7 +12,8 @@ from numba import njit
 Function = TypeVar("Function", bound=Callable[..., Any])
 Record = Any  # one row of a structured array, which compiled code reads and writes by field
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Nobody passes these functions as values, so numba need not compile a wrapper for that.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def kernel(function: Function) -> Function:
@@ -32,6 +33,11 @@ def kernel(function: Function) -> Function:
     own_folder = Path(function.__code__.co_filename).parent
     compiled._cache._cache_file._source_stamp = _stamp(own_folder)
     return cast(Function, compiled)
+
+
+def tiny(function: Function) -> Function:
+    """Compile a one-line function into its callers, rather than on its own for each combination of integer types."""
+    return cast(Function, njit(inline="always", **_OPTIONS)(function))
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 from cardtable import chance
 from cardtable.bits import nth, popcount, singleton, spread, store_word, widen
 from cardtable.cards import rank_of
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, kernel, tiny
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STOCK_SIZE
 
 NUM_KINDS = 26  # colour * 13 + rank - 1, red first: the two cards of a kind are equal in all rules
@@ -43,13 +43,13 @@ NUM_NEIGHBOURS = np.array([_neighbours_of(pile).bit_count() for pile in range(NU
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@tiny
 def kind_of(card: int) -> int:
     """Suits never matter: a card counts by its colour and rank."""
     return card if card < NUM_KINDS else card - NUM_KINDS
 
 
-@kernel
+@tiny
 def is_red(card: int) -> bool:
     """P1: hearts and diamonds are red."""
     return RED_CARDS >> card & 1 == 1
@@ -90,7 +90,7 @@ def points(cards: int) -> int:
     )
 
 
-@kernel
+@tiny
 def seat_after(r: Record, seat: int, turns: int) -> int:
     """P4: the seat that moves so many turns after a seat; the number of players is 2 or 4, so its bits suffice."""
     return (seat + turns) & (r.num_players - 1)
@@ -262,7 +262,7 @@ def play(s: Record, action: int) -> None:
 # --- scoring ----------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@tiny
 def taken_by(r: Record, team: int) -> int:
     """The cards that a team took from passers, as a set."""
     return r.taken[team] | r.taken[team + 2]

@@ -58,7 +58,7 @@ def _write_rewards(s: Record, mode: int, rewards: NDArray[np.float64]) -> None:
     elif s.to_move < 0:
         reward = engine.public_margin(s)
         if mode == _WIN:
-            reward = np.sign(reward)
+            reward = (reward > 0) - (reward < 0)
     for seat in range(s.num_players):
         rewards[seat] = reward if seat % 2 == 0 else -reward
 
@@ -88,8 +88,6 @@ def _step_lanes(
     chosen: Ints,
     lanes: NDArray[np.uint64],
     episodes: Ints,
-    deck: NDArray[np.int8],
-    scratch: Views,
     mode: int,
     observations: NDArray[np.int8],
     masks: NDArray[np.int8],
@@ -102,8 +100,10 @@ def _step_lanes(
     first: int,
     last: int,
 ) -> None:
-    v = scratch[0]
+    scratch = np.zeros(1, VIEW)
+    deck = np.empty(_NUM_CARDS, np.int8)
     for lane in range(first, last):
+        v = scratch[0]  # in the loop, as `scratch` is freed after its last use
         s = states[lane]
         seat = widen(s.to_move)
         if mode == _DENSE:
@@ -161,10 +161,11 @@ def _observe(views: Views, observations: NDArray[np.int8], masks: NDArray[np.int
 
 
 @kernel
-def _show(states: States, seats: Ints, scratch: Views, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
-    v = scratch[0]
+def _show(states: States, seats: Ints, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
+    scratch = np.zeros(1, VIEW)
     for lane in range(len(states)):
         s = states[lane]
+        v = scratch[0]  # in the loop, as `scratch` is freed after its last use
         write_view(s, seats[lane], v)
         encoding.write_observation(v, observations[lane])
         if s.to_move == seats[lane]:
@@ -279,9 +280,8 @@ class PilesGame(Game):
     def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
         b = buffers
         _step_lanes(
-            b.states, actions, b.lanes, b.episodes, np.empty(_NUM_CARDS, np.int8), self.empty_views(1),
-            self._reward_mode, b.observations, b.masks, b.players, b.rewards, b.acted_rewards, b.terminated,
-            b.final_observations, b.final_scores, first, last,
+            b.states, actions, b.lanes, b.episodes, self._reward_mode, b.observations, b.masks, b.players, b.rewards,
+            b.acted_rewards, b.terminated, b.final_observations, b.final_scores, first, last,
         )  # fmt: skip
 
     def rewards(self, states: States, out: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -318,7 +318,7 @@ class PilesGame(Game):
     ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         if out is None:
             out = np.empty((len(states), self.layout.size), np.int8), np.empty((len(states), NUM_ACTIONS), np.int8)
-        _show(states, seats, self.empty_views(1), *out)
+        _show(states, seats, *out)
         return out
 
     def determinize(self, views: Views, seeds: NDArray[np.uint64]) -> States:

@@ -428,6 +428,14 @@ def test_W10_widening_at_the_left_moves_the_places_with_the_cards() -> None:
     assert values_on(states, 1) == [0, 5, 7]
 
 
+def test_W10_widening_at_the_left_moves_all_levels() -> None:
+    game, states = solo(*triangle(SEVEN_LEVELS, 2), hold="5c", num_decks=2)
+    play(game, states, "left")
+    assert values_on(states, 0) == [5, *map(value, SEVEN_LEVELS[0])]
+    for level, row in enumerate(SEVEN_LEVELS[1:], start=1):
+        assert values_on(states, level) == [0, *map(value, row)]
+
+
 @pytest.mark.parametrize(
     ("left", "right"), [pair for pair in product(RANKS, RANKS) if value(pair[0]) + value(pair[1]) <= 14]
 )

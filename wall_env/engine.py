@@ -9,7 +9,7 @@ import numpy as np
 from cardtable import chance
 from cardtable.bits import widen
 from cardtable.cards import FIRST_JOKER, NO_CARD, rank_of
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, kernel, tiny
 from wall_env.state import CHOOSE, JOKER, PLACE, SUIT_SHIFT, TURN, VALUE
 
 # Action ids. 0..5 choose a start card of rank 2..7.
@@ -43,7 +43,7 @@ def build_level(width_limit: int, action: int) -> int:
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@tiny
 def is_joker(card: int) -> bool:
     """Whether a card is a joker."""
     return card >= FIRST_JOKER
@@ -67,12 +67,10 @@ def wanted_rank(r: Record, seat: int, level: int, position: int) -> int:
     return rank_for_sum(left + right)
 
 
-@kernel
+@tiny
 def places_on(r: Record, seat: int, level: int) -> int:
-    """How many places a level has over the present base: positions 0 .. n-1; 0 above the highest level there can be."""
-    if level > r.num_levels:
-        return 0
-    return max(0, r.width[seat] - level)
+    """How many places a level has over the present base: positions 0 .. n-1 (none if n < 1)."""
+    return r.width[seat] - level if level <= r.num_levels else 0
 
 
 # --- what is legal ----------------------------------------------------------------------------------------------------
@@ -284,7 +282,8 @@ def _put(s: Record, seat: int, level: int, position: int, card: int) -> None:
         s.wall[seat, level, position] = wanted_rank(s, seat, level, position) | JOKER  # W11
     else:
         s.wall[seat, level, position] = rank_of(card) | (card % 52 // 13) << SUIT_SHIFT
-    s.height[seat] = max(s.height[seat], level + 1)
+    if s.height[seat] == level:
+        s.height[seat] += 1
 
 
 @kernel

@@ -116,7 +116,6 @@ def _step_lanes(
     chosen: Ints,
     lanes: NDArray[np.uint64],
     episodes: Ints,
-    scratch: Views,
     mode: int,
     observations: NDArray[np.int8],
     masks: NDArray[np.int8],
@@ -129,9 +128,10 @@ def _step_lanes(
     first: int,
     last: int,
 ) -> None:
-    v = scratch[0]
+    scratch = np.zeros(1, VIEW)
     buffer = np.empty(masks.shape[1], np.int64)
     for lane in range(first, last):
+        v = scratch[0]  # in the loop, as `scratch` is freed after its last use
         s = states[lane]
         seat = widen(s.to_move)
         engine.play(s, chosen[lane])
@@ -181,11 +181,12 @@ def _observe(views: Views, observations: NDArray[np.int8], masks: NDArray[np.int
 
 
 @kernel
-def _show(states: States, seats: Ints, scratch: Views, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
-    v = scratch[0]
+def _show(states: States, seats: Ints, observations: NDArray[np.int8], masks: NDArray[np.int8]) -> None:
+    scratch = np.zeros(1, VIEW)
     buffer = np.empty(masks.shape[1], np.int64)
     for lane in range(len(states)):
         s = states[lane]
+        v = scratch[0]  # in the loop, as `scratch` is freed after its last use
         write_view(s, seats[lane], v)
         encoding.write_observation(v, observations[lane])
         if s.to_move == seats[lane]:
@@ -322,7 +323,7 @@ class WallGame(Game):
     def step_lanes(self, buffers: LaneBuffers, actions: Ints, first: int, last: int) -> None:
         b = buffers
         _step_lanes(
-            b.states, actions, b.lanes, b.episodes, self.empty_views(1), self._reward_mode, b.observations, b.masks,
+            b.states, actions, b.lanes, b.episodes, self._reward_mode, b.observations, b.masks,
             b.players, b.rewards, b.acted_rewards, b.terminated, b.final_observations, b.final_scores, first, last,
         )  # fmt: skip
 
@@ -358,7 +359,7 @@ class WallGame(Game):
     ) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         if out is None:
             out = np.empty((len(states), self.layout.size), np.int8), np.empty((len(states), self.num_actions), np.int8)
-        _show(states, seats, self.empty_views(1), *out)
+        _show(states, seats, *out)
         return out
 
     def determinize(self, views: Views, seeds: NDArray[np.uint64]) -> States:
