@@ -6,6 +6,7 @@ from typing import Any, cast
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -47,6 +48,21 @@ def _load_word(typing_context: Any, array: Any, index: Any) -> Any:
     return types.int64(array, types.int64), generate
 
 
+def _prefetch(typing_context: Any, rows: Any, index: Any, offset: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, flag = ir.IntType(8), ir.IntType(32)
+        start = builder.bitcast(data, byte.as_pointer())
+        size = ir.Constant(ir.IntType(64), signature.args[0].dtype.size)
+        place = builder.gep(start, [builder.add(builder.mul(arguments[1], size), arguments[2])])
+        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+        builder.call(function, [place, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, types.int64), generate
+
+
 popcount: Callable[[int], int] = cast(
     Any, intrinsic(_popcount)
 )  # number of members of a set; only within compiled code
@@ -56,6 +72,8 @@ lowest: Callable[[int], int] = cast(Any, intrinsic(_lowest))  # smallest member 
 store_word: Callable[[NDArray[np.int8], int, np.uint64], None] = cast(Any, intrinsic(_store_word))
 # load_word(array, index): eight bytes of a contiguous int8 array as an int64, lowest byte first.
 load_word: Callable[[NDArray[np.int8], int], int] = cast(Any, intrinsic(_load_word))
+# prefetch(rows, index, offset): begin to load what stands at a byte offset of a row of a structured array.
+prefetch: Callable[[NDArray[np.void], int, int], None] = cast(Any, intrinsic(_prefetch))
 
 _EVERY_BYTE = np.uint64(0x0101010101010101)
 _BIT_K_OF_BYTE_K = np.uint64(0x8040201008040201)

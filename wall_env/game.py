@@ -8,18 +8,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardtable import chance
-from cardtable.bits import widen
+from cardtable.bits import prefetch, widen
 from cardtable.cards import DECK_SIZE, FIRST_JOKER, RANKS, card_symbol, card_text, parse_card
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, kernel
 from wall_env import actions, encoding, engine, policies, render
 from wall_env.engine import DISCARD, DRAW, LEFT, LOWEST_START, RIGHT, TAKE
 from wall_env.rules import REWARDS, WallRules
-from wall_env.state import CHOOSE, RULE_FIELDS, STATE, TURN, VALUE, VIEW
+from wall_env.state import CHOOSE, MAX_LEVELS, MAX_WIDTH, RULE_FIELDS, STATE, TURN, VALUE, VIEW
 from wall_env.view import determinize, write_view
 
 _MARGIN, _WIN, _SCORE, _DENSE = range(4)
 assert REWARDS == ("margin", "win", "score", "dense")
+
+
+# With many lanes a step waits for memory: records are large, and what it reads of one is scattered over some lines of
+# 64 bytes. So these are fetched some lanes ahead: the small fields, and the lowest levels of the first two walls.
+_AHEAD = 4
+_FIELD_START, _WALL_START = (STATE.fields[name][1] for name in ("width", "wall"))  # type: ignore[index]
+_OFTEN_READ = np.array(
+    [
+        0,
+        *range(_FIELD_START, _WALL_START, 64),
+        *(_WALL_START + seat * MAX_LEVELS * MAX_WIDTH + byte for seat in range(2) for byte in range(0, 256, 64)),
+    ]
+)
 
 
 @kernel
@@ -131,6 +144,9 @@ def _step_lanes(
     scratch = np.zeros(1, VIEW)
     buffer = np.empty(masks.shape[1], np.int64)
     for lane in range(first, last):
+        if lane + _AHEAD < last:
+            for line in range(len(_OFTEN_READ)):
+                prefetch(states, lane + _AHEAD, _OFTEN_READ[line])
         v = scratch[0]  # in the loop, as `scratch` is freed after its last use
         s = states[lane]
         seat = widen(s.to_move)
