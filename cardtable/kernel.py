@@ -50,13 +50,21 @@ def _warn_once() -> None:
     )
 
 
+# The files that every game package has; no other package that may be installed beside this one has them all.
+_GAME_FILES = ("rules.py", "state.py", "engine.py", "view.py", "encoding.py", "policies.py")
+
+
 @cache
 def _stamp(folder: Path) -> str:
-    """A hash that changes when a source file does: of the function's package, this one, or a game beside it."""
+    """A hash of the source files that a function in `folder` may call: of its package, this one, and the games."""
     here = Path(__file__).parent
-    games = {engine.parent for engine in here.parent.glob("*/engine.py")}
+    games = {
+        engine.parent
+        for engine in here.parent.glob("*/engine.py")
+        if all((engine.parent / name).is_file() for name in _GAME_FILES)
+    }
     digest = hashlib.sha256()
     for source in sorted(path for package in {folder, here, *games} for path in package.glob("*.py")):
-        stat = source.stat()
-        digest.update(f"{source} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+        content = source.read_bytes()
+        digest.update(f"{source} {len(content)}\n".encode() + content)
     return digest.hexdigest()

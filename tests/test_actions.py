@@ -58,7 +58,7 @@ def check_message(game: Game, error: IllegalAction, action: int, lane: int) -> N
 @over(CASES)
 def test_the_mask_marks_exactly_the_accepted_actions(case: Case) -> None:
     game = case.game
-    for states in rows(positions(game, 8, seed=1)):
+    for states in rows(positions(game, 6, seed=1)):
         mask = game.action_mask(states)[0]
         seat = game.current_player(states)
         assert (game.observe(game.view(states, seat))[1][0] == mask).all(), "the mover's own mask"

@@ -41,17 +41,17 @@ from tests.playing import (
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_another_process_plays_the_same_games(hash_seed: str) -> None:
-    script = "from tests.playing import trajectory_digest; print(trajectory_digest([3, 4]))"
+    script = "from tests.playing import trajectory_digest; print(trajectory_digest(3))"
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     result = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert result.stdout.strip() == trajectory_digest([3, 4])
-    assert trajectory_digest([3, 4]) != trajectory_digest([3, 5])
+    assert result.stdout.strip() == trajectory_digest(3)
+    assert result.stdout.strip() != trajectory_digest(4)
 
 
 def play_batch(game: Game, seeds: list[int]) -> list[str]:
-    """Play a batch, the actions of each lane by its own seed alone; return a hash of all positions of each lane."""
+    """Play a batch, the actions of each lane by its own seed alone; return a hash of each lane's actions and end."""
     states = game.new_states(np.array(seeds, np.uint64))
     generators = [np.random.default_rng(seed) for seed in seeds]
     hashes = [hashlib.sha256() for _ in seeds]
@@ -59,11 +59,14 @@ def play_batch(game: Game, seeds: list[int]) -> list[str]:
     while len(lanes):
         draws = np.array([generators[lane].random() for lane in lanes])
         moving = states[lanes]
-        game.step(moving, pick(game, game.action_mask(moving), draws))
+        actions = pick(game, game.action_mask(moving), draws)
+        game.step(moving, actions)
         states[lanes] = moving
-        for lane in lanes:
-            hashes[lane].update(contents(states[lane : lane + 1]))
+        for lane, action in zip(lanes, actions, strict=True):
+            hashes[lane].update(int(action).to_bytes(2, "big"))
         lanes = lanes[~game.terminated(moving)]
+    for lane, each in enumerate(hashes):
+        each.update(contents(states[lane : lane + 1]))
     return [each.hexdigest() for each in hashes]
 
 
@@ -337,7 +340,7 @@ def test_global_random_state_is_neither_used_nor_changed() -> None:
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002  # the global generator is what is tested
         before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
-        digests.add(trajectory_digest([17]))
+        digests.add(trajectory_digest(17))
         for case in CASES:
             env = case.env()
             env.reset()

@@ -920,7 +920,7 @@ def wall_pieces(game: Game, states: States, me: int) -> dict[str, NDArray[np.int
 def test_pieces_of_a_wall_observation(case: Case) -> None:
     game = case.game
     deals = game.new_states(np.arange(2, dtype=np.uint64))
-    check_pieces(game, [*rows(positions(game, 30, seed=10)), *rows(play_games(game, 3, seed=10).end), *rows(deals)])
+    check_pieces(game, [*rows(positions(game, 18, seed=10)), *rows(play_games(game, 3, seed=10).end), *rows(deals)])
 
 
 @pytest.mark.parametrize(("score", "shown"), [(126, 126), (127, 127), (128, 127), (757, 127)])
