@@ -7,12 +7,12 @@ from agents.agent import GameAgent
 from cardtable import chance
 from cardtable.bits import widen
 from cardtable.game import Game, Ints, States, Views
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner, kernel
 from piles_env import engine, policies
 from piles_env.view import determinize
 
 
-@kernel
+@inner
 def _value(s: Record, action: int, seat: int, seed: np.uint64) -> int:
     """The final margin of a seat's side when `action` is taken in `s` and all go on by "greedy"."""
     engine.play(s, action)
@@ -22,7 +22,7 @@ def _value(s: Record, action: int, seat: int, seed: np.uint64) -> int:
     return margin if seat % 2 == 0 else -margin
 
 
-@kernel
+@inner
 def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDArray[np.int8]) -> int:
     """Sequential halving (Karnin, Koren and Somekh, ICML 2013) over the legal actions.
 
@@ -56,7 +56,7 @@ def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDA
     return actions[0]
 
 
-@kernel
+@inner
 def _copy(worlds: States) -> None:
     worlds[1] = worlds[0]
 

@@ -8,9 +8,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils import wrappers
 from pettingzoo.utils.env import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
 
 from cardtable.chance import episode_seeds, lane_seeds
-from cardtable.game import Game, States
+from cardtable.game import Game, IllegalAction, States
 from cardtable.records import GameRecord
 
 Observation: TypeAlias = dict[str, NDArray[np.int8]]
@@ -84,7 +85,6 @@ class TableEnv(AECEnv[str, Observation, int]):
         self._episode = 0
         self._states = game.empty_states(0)  # one record after `reset`
         self._returns: dict[str, float] = {}  # sums of rewards in the present game
-        self.was_restored = False  # set by `restore_state`, for wrappers that remember an observation
 
     def __repr__(self) -> str:
         return f"{self.metadata['name']}({self.game.rules!r})"
@@ -193,6 +193,19 @@ class TableEnv(AECEnv[str, Observation, int]):
         if self.render_mode == "human":
             self.render()
 
+    def forfeit(self) -> None:
+        """End the game here; the agent that is to move gets the lowest return of the game, the others nothing more."""
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        # What `last()` has handed out counts, also what it has only just handed out.
+        self.rewards[agent] = self.game.return_range[0] - self._returns[agent]
+        self._accumulate_rewards()
+        self._returns[agent] = self.game.return_range[0]
+        self.terminations = dict.fromkeys(self.agents, True)
+        self.truncations = dict.fromkeys(self.agents, True)
+        self._deads_step_first()
+
     def observe(self, agent: str) -> Observation:
         """What an agent sees now, the mover or not."""
         self._need_reset("observe()")
@@ -249,37 +262,30 @@ class TableEnv(AECEnv[str, Observation, int]):
         self.rewards = dict(saved.rewards)
         self._cumulative_rewards = dict(saved.cumulative_rewards)
         self._returns = dict(saved.returns)
-        self.was_restored = True
         self.terminations = dict(saved.terminations)
         self.truncations = dict(saved.truncations)
         self.infos = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
 
 
-class TerminateIllegal(wrappers.TerminateIllegalWrapper):
-    """PettingZoo's wrapper, by which an illegal action ends the game, made exact.
+class TerminateIllegal(wrappers.BaseWrapper):
+    """An illegal action ends the game and gives the player who chose it the lowest return of the game.
 
-    The player who chose it gets the lowest return of the game, whatever dense rewards he had before, and the mask by
-    which it is judged is that of the present position, also after `restore_state`.
+    The same as PettingZoo's wrapper of that name, but what is legal is asked of the position and not of the last mask
+    seen, and the return is exact, whatever dense rewards the player had before.
     """
 
-    def __init__(self, raw_env: TableEnv) -> None:
-        super().__init__(raw_env, illegal_reward=raw_env.game.return_range[0])
-
-    def step(self, action: Any) -> None:
+    def step(self, action: int | None) -> None:
         raw: TableEnv = self.env
-        if raw.was_restored:
-            self._prev_obs = None
-            self._terminated = False
-            raw.was_restored = False
-        if not raw.agents:
-            raise RuntimeError("the game is over and all agents are done; call reset() to play again")
-        agent = raw.agent_selection
-        if not (raw.terminations[agent] or raw.truncations[agent]):
-            action = raw.game.check_action(action)
-            # What `last()` has handed out, also just now; the wrapper takes back what nobody has seen.
-            self._illegal_value = raw.game.return_range[0] - raw._returns[agent]
-        super().step(action)
+        try:
+            raw.step(action)
+        except IllegalAction:
+            raw.game.check_action(action)  # what is no action id at all still raises
+            EnvLogger.warn_on_illegal_move()
+            raw.forfeit()
+
+    def __str__(self) -> str:
+        return str(self.env)
 
 
 def wrap(raw_env: TableEnv) -> AECEnv[str, Observation, int]:

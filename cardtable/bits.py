@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from cardtable.kernel import kernel, tiny
+from cardtable.kernel import inner, kernel, tiny
 
 
 def _popcount(typing_context: Any, bits: Any) -> Any:
@@ -87,7 +87,7 @@ def spread(byte: int) -> np.uint64:
     return ((chosen + _ALL_BUT_TOP_BITS) >> np.uint64(7)) & _EVERY_BYTE
 
 
-@kernel
+@inner
 def widen(value: int) -> int:
     """A field's small integer as an int64, for which alone callees are compiled."""
     return np.int64(value)  # type: ignore[return-value]  # in compiled code an int
@@ -99,7 +99,7 @@ def singleton(member: int) -> int:
     return 1 << member
 
 
-@kernel
+@inner
 def nth(bits: int, n: int) -> int:
     """The n-th smallest member of a set, counted from 0; the set must have more than n members."""
     for _ in range(n):

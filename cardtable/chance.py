@@ -8,7 +8,7 @@ Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), a
 import numpy as np
 from numpy.typing import NDArray
 
-from cardtable.kernel import kernel
+from cardtable.kernel import inner, kernel
 
 # What is drawn. Each purpose has a stream of its own.
 EPISODE = 1  # the seed of a lane's k-th game
@@ -28,7 +28,7 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
-@kernel
+@inner
 def _mix(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> np.uint64(30))) * _MIX_1
     word = (word ^ (word >> np.uint64(27))) * _MIX_2

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from cardtable.bits import widen
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner
 from cardtable.layout import Layout, Piece
 from piles_env.engine import (
     NUM_KINDS,
@@ -53,7 +53,7 @@ def layout(num_players: int) -> Layout:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def write_observation(v: Record, row: np.ndarray) -> None:
     """Write a view's observation into `row`, int8 [D] as `layout` says."""
     me, num_players = widen(v.seat), v.num_players
@@ -104,7 +104,7 @@ def write_observation(v: Record, row: np.ndarray) -> None:
         at += 1
 
 
-@kernel
+@inner
 def _write_last_action(v: Record, seat: int, row: np.ndarray, at: int) -> None:
     turns_since = seat_after(v, v.opener - seat, v.turn - 1)
     turn = v.turn - 1 - turns_since

@@ -8,7 +8,7 @@ import numpy as np
 from cardtable import chance
 from cardtable.bits import nth, popcount, singleton, spread, store_word, widen
 from cardtable.cards import rank_of
-from cardtable.kernel import Record, kernel, tiny
+from cardtable.kernel import Record, inner, kernel, tiny
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STOCK_SIZE
 
 NUM_KINDS = 26  # colour * 13 + rank - 1, red first: the two cards of a kind are equal in all rules
@@ -61,7 +61,7 @@ def kinds_in(cards: int) -> int:
     return (cards | (cards >> NUM_KINDS)) & ALL_KINDS
 
 
-@kernel
+@inner
 def write_kinds(cards: int, row: np.ndarray, at: int) -> int:
     """Write how often each kind is in a set of cards (0, 1 or 2) into `row` from `at` on; return where it ends."""
     kinds, more = cards & ALL_KINDS, cards >> NUM_KINDS
@@ -116,7 +116,7 @@ def total_value(top: np.ndarray, reds: int, pile: int) -> int:
     return rank_of(top[pile]) + 2 * popcount(friends & NEIGHBOURS[pile]) - NUM_NEIGHBOURS[pile]
 
 
-@kernel
+@inner
 def placeable_kinds(top: np.ndarray, reds: int, pile: int) -> int:
     """The kinds that may be placed on a pile, as a set.
 
@@ -126,7 +126,7 @@ def placeable_kinds(top: np.ndarray, reds: int, pile: int) -> int:
     return _ALL_RANKS | higher << 13 if reds >> pile & 1 else _ALL_RANKS << 13 | higher
 
 
-@kernel
+@inner
 def placeable_anywhere(top: np.ndarray) -> int:
     """The kinds that may be placed on at least one pile, as a set."""
     reds, kinds = red_piles(top), 0
@@ -138,7 +138,7 @@ def placeable_anywhere(top: np.ndarray) -> int:
 # --- what is legal ----------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def must_place(r: Record, hand: int) -> bool:
     """PD1: the opener's first turn must place a card if any placement is legal, unless the option lets him pass."""
     if r.turn > 0 or r.opener_may_pass:
@@ -155,7 +155,7 @@ def is_legal(r: Record, hand: int, action: int) -> bool:
     return (placeable_kinds(r.top, red_piles(r.top), pile) & kinds_in(hand)) >> kind & 1 == 1
 
 
-@kernel
+@inner
 def write_mask(r: Record, hand: int, mask: np.ndarray) -> None:
     """Mark the legal actions of the player to move, who holds `hand`."""
     reds, kinds = red_piles(r.top), kinds_in(hand)
@@ -164,7 +164,7 @@ def write_mask(r: Record, hand: int, mask: np.ndarray) -> None:
     mask[PASS] = not must_place(r, hand)
 
 
-@kernel
+@inner
 def random_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
     """A uniformly random legal action of the player to move, who holds `hand`."""
     reds, kinds = red_piles(r.top), kinds_in(hand)
@@ -183,7 +183,7 @@ def random_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -
 # --- playing ----------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def next_hands(s: Record) -> None:
     """P16: when both hands are empty the dealer deals the remaining 20 cards, one by one, starting at his left."""
     for k in range(STOCK_SIZE):
@@ -227,7 +227,7 @@ def place(s: Record, card: int, pile: int) -> None:
     _end_turn(s, pile * NUM_KINDS + kind_of(card), card)
 
 
-@kernel
+@inner
 def take_from_passer(s: Record, card: int) -> None:
     """P11: the opponent at the passer's left takes a card from the hand of the player to move."""
     s.hand[s.to_move] &= ~singleton(card)
@@ -235,7 +235,7 @@ def take_from_passer(s: Record, card: int) -> None:
     _end_turn(s, PASS, card)
 
 
-@kernel
+@inner
 def _end_turn(s: Record, action: int, card: int) -> None:
     """P12: every turn uses up one card; the game is over when all hands and the stock are empty."""
     s.history[s.turn] = action

@@ -10,7 +10,7 @@ from cardtable import chance
 from cardtable.bits import widen
 from cardtable.cards import FIRST_JOKER, card_symbol, card_text, parse_card
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner, kernel
 from piles_env import actions, encoding, engine, policies, render
 from piles_env.engine import NUM_ACTIONS, NUM_KINDS, PASS
 from piles_env.rules import REWARDS, PilesRules
@@ -21,7 +21,7 @@ _NUM_CARDS = 52
 _WIN, _DENSE = REWARDS.index("win"), REWARDS.index("dense")
 
 
-@kernel
+@inner
 def _deal_one(s: Record, seed: np.uint64, deck: NDArray[np.int8]) -> None:
     for card in range(_NUM_CARDS):
         deck[card] = card
@@ -37,7 +37,7 @@ def _deal(states: States, seeds: NDArray[np.uint64]) -> None:
         _deal_one(states[lane], seeds[lane], deck)
 
 
-@kernel
+@inner
 def _refuses(s: Record, action: int) -> bool:
     return s.to_move < 0 or action < 0 or action >= NUM_ACTIONS or not engine.is_legal(s, s.hand[s.to_move], action)
 
@@ -50,7 +50,7 @@ def _first_illegal(states: States, chosen: Ints, first: int, last: int) -> int:
     return -1
 
 
-@kernel
+@inner
 def _write_rewards(s: Record, mode: int, rewards: NDArray[np.float64]) -> None:
     reward = 0
     if mode == _DENSE:

@@ -7,7 +7,7 @@ import numpy as np
 
 from cardtable.bits import nth, popcount, singleton
 from cardtable.chance import below
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner
 from piles_env.engine import (
     BLACK_CARDS,
     NUM_KINDS,
@@ -25,7 +25,7 @@ from piles_env.state import NUM_PILES
 _RED_KINDS = (1 << 13) - 1
 
 
-@kernel
+@inner
 def _red_margin(r: Record) -> int:
     """Points of the red side minus the black side's in the Castle, whichever teams they are."""
     margin = 0
@@ -34,12 +34,12 @@ def _red_margin(r: Record) -> int:
     return margin
 
 
-@kernel
+@inner
 def _pile_margin(under: int, red_on_top: bool) -> int:
     return points(under & BLACK_CARDS) if red_on_top else -points(under & RED_CARDS)
 
 
-@kernel
+@inner
 def greedy_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
     """The action after which the mover's side leads most if the game ended then; ties at random.
 
@@ -93,7 +93,7 @@ def greedy_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -
     return PASS
 
 
-@kernel
+@inner
 def _taken_lead(r: Record, my_team: int, red: bool) -> int:
     """What the cards taken from passers add to the lead of the mover's side if it is red, or black."""
     mine, theirs = (RED_CARDS, BLACK_CARDS) if red else (BLACK_CARDS, RED_CARDS)

@@ -4,12 +4,12 @@ import numpy as np
 
 from cardtable import chance
 from cardtable.bits import lowest, popcount, singleton
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner
 from piles_env.engine import PASS, kind_of, placeable_anywhere, public_margin, seat_after
 from piles_env.state import HIDDEN, MAX_PLAYERS, NUM_PILES, NUM_TURNS, STOCK_SIZE
 
 
-@kernel
+@inner
 def _copy_public(source: Record, target: Record) -> None:
     """Copy what lies open: the fields that a game's record and a view have in common, but for hands and taken cards."""
     for seat in range(MAX_PLAYERS):
@@ -29,7 +29,7 @@ def _copy_public(source: Record, target: Record) -> None:
     target.red_team = source.red_team
 
 
-@kernel
+@inner
 def write_view(s: Record, seat: int, v: Record) -> None:
     """Write into `v` all that `seat` may know of the game `s`, and nothing else.
 
@@ -65,7 +65,7 @@ def write_view(s: Record, seat: int, v: Record) -> None:
                 v.unseen |= card
 
 
-@kernel
+@inner
 def determinize(v: Record, seed: np.uint64, s: Record) -> None:
     """Write into `s` a game that fits the view: the unseen cards on the hidden places, uniformly at random.
 
@@ -107,7 +107,7 @@ def determinize(v: Record, seed: np.uint64, s: Record) -> None:
     s.last_margin = public_margin(s)  # no action has been taken in this game yet, so it has brought nothing
 
 
-@kernel
+@inner
 def _move_to_end(cards: np.ndarray, count: int, kinds: int) -> None:
     """Move the cards of some kinds behind the others, keeping the order within both groups."""
     moved = np.empty(count, np.int8)
@@ -123,7 +123,7 @@ def _move_to_end(cards: np.ndarray, count: int, kinds: int) -> None:
         cards[kept + k] = moved[k]
 
 
-@kernel
+@inner
 def _fill_places(v: Record, s: Record, seat: int, cards: np.ndarray, count: int) -> int:
     """Give `seat` cards from the end for what he holds and has lost out of sight; return how many cards are left."""
     for turn in range(v.turn):
@@ -138,7 +138,7 @@ def _fill_places(v: Record, s: Record, seat: int, cards: np.ndarray, count: int)
     return count
 
 
-@kernel
+@inner
 def _fill_stock(v: Record, s: Record, cards: np.ndarray) -> None:
     """The stock is what is left over, or, once it has been dealt, what both players have got from it."""
     s.stock[:] = -1

@@ -41,7 +41,7 @@ import piles_env, wall_env
 functions = {
     f"{name}.{attribute}": len(value.signatures)
     for name, module in sys.modules.items() if name.split(".")[0] in ("cardtable", "piles_env", "wall_env")
-    for attribute, value in vars(module).items() if hasattr(value, "signatures")
+    for attribute, value in vars(module).items() if isinstance(getattr(value, "signatures", None), list)
 }
 print(json.dumps(functions))
 """

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from cardtable.cards import NO_CARD, rank_of
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner, kernel
 from cardtable.layout import Layout, Piece
 from wall_env.engine import HIGHEST_SUM, is_joker, places_on, wanted_rank
 from wall_env.rules import WallRules
@@ -49,7 +49,7 @@ def rank_index(card: int) -> int:
     return NUM_RANKS - 1 if is_joker(card) else rank_of(card) - 1
 
 
-@kernel
+@inner
 def write_observation(v: Record, row: np.ndarray) -> None:
     """Write a view's observation into `row`, int8 [D] as `layout` says."""
     me, num_players, width_limit, num_levels = v.seat, v.num_players, v.width_limit, v.num_levels
@@ -95,7 +95,7 @@ def write_observation(v: Record, row: np.ndarray) -> None:
         row[at + k] = v.width[(me + k) % num_players]
 
 
-@kernel
+@inner
 def _write_wanted(v: Record, seat: int, row: np.ndarray, at: int) -> None:
     width = v.width[seat]
     if 0 < width < v.width_limit:

@@ -9,7 +9,7 @@ import numpy as np
 from cardtable import chance
 from cardtable.bits import widen
 from cardtable.cards import FIRST_JOKER, NO_CARD, rank_of
-from cardtable.kernel import Record, kernel, tiny
+from cardtable.kernel import Record, inner, kernel, tiny
 from wall_env.state import CHOOSE, JOKER, PLACE, SUIT_SHIFT, TURN, VALUE
 
 # Action ids. 0..5 choose a start card of rank 2..7.
@@ -19,19 +19,19 @@ FIRST_BUILD = 12  # then the places above the base, level by level, each from th
 HIGHEST_SUM = 14
 
 
-@kernel
+@inner
 def level_start(width_limit: int, level: int) -> int:
     """How many places lie on the levels 1..level-1; a place of level k is one of `width_limit - k`."""
     return (level - 1) * width_limit - (level - 1) * level // 2
 
 
-@kernel
+@inner
 def build_action(width_limit: int, level: int, position: int) -> int:
     """The action id of building up at (level, position)."""
     return FIRST_BUILD + level_start(width_limit, level) + position
 
 
-@kernel
+@inner
 def build_level(width_limit: int, action: int) -> int:
     """The level of a building action; its position is `action - build_action(width_limit, level, 0)`."""
     level = 1
@@ -57,7 +57,7 @@ def rank_for_sum(total: int) -> int:
     return 1 if total == HIGHEST_SUM else total
 
 
-@kernel
+@inner
 def wanted_rank(r: Record, seat: int, level: int, position: int) -> int:
     """W10: the rank that may be built at a place; 0 if it is taken, lacks a card below, or the sum exceeds 14."""
     row = r.wall[seat, level - 1]
@@ -76,7 +76,7 @@ def places_on(r: Record, seat: int, level: int) -> int:
 # --- what is legal ----------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def may_widen(r: Record, seat: int, card: int, at_left: bool) -> bool:
     """W9: no joker, and value plus end card's value are 14 or less, an ace counting 1; WD2: the width."""
     if is_joker(card) or r.width[seat] == r.width_limit:
@@ -85,7 +85,7 @@ def may_widen(r: Record, seat: int, card: int, at_left: bool) -> bool:
     return rank_of(card) + (end & VALUE) <= HIGHEST_SUM
 
 
-@kernel
+@inner
 def may_build(r: Record, seat: int, card: int, level: int, position: int) -> bool:
     """W10, W11: the card equals the sum of the two below; a joker equals any sum up to 14."""
     if level > r.height[seat] or position >= places_on(r, seat, level):
@@ -104,7 +104,7 @@ def start_card(deck: np.ndarray, length: int, rank: int) -> int:
     return found
 
 
-@kernel
+@inner
 def copies_of_rank_left(r: Record, rank: int) -> int:
     """While start cards are chosen: how many cards of a rank the deck holds; the bases show which are gone."""
     left = 4 * r.num_decks
@@ -170,7 +170,7 @@ def deck_size(s: Record) -> int:
     return s.deck_length - s.deck_top
 
 
-@kernel
+@inner
 def start(s: Record) -> None:
     """W3, W4: an empty table; deck, starting player and options stand in the record already.
 
@@ -226,7 +226,7 @@ def play(s: Record, action: int) -> None:
         _end_turn(s, idle)
 
 
-@kernel
+@inner
 def _take(s: Record, action: int) -> None:
     """W5: take the top card of the deck or of the discard pile."""
     if action == DRAW:
@@ -241,7 +241,7 @@ def _take(s: Record, action: int) -> None:
     s.phase = PLACE
 
 
-@kernel
+@inner
 def _build(s: Record, action: int) -> None:
     """W9, W10: put the card in hand at an end of the base or above two cards; W2: what that scores."""
     seat, level, position = s.to_move, widen(0), widen(0)
@@ -260,7 +260,7 @@ def _build(s: Record, action: int) -> None:
         s.score[seat] += s.last_gain
 
 
-@kernel
+@inner
 def _choose(s: Record, rank: int) -> None:
     """W4: in turn order each player places a start card; then the starting player has the first turn (W5)."""
     seat = s.to_move
@@ -276,7 +276,7 @@ def _choose(s: Record, rank: int) -> None:
         s.phase = TURN
 
 
-@kernel
+@inner
 def _put(s: Record, seat: int, level: int, position: int, card: int) -> None:
     if is_joker(card):
         s.wall[seat, level, position] = wanted_rank(s, seat, level, position) | JOKER  # W11
@@ -286,7 +286,7 @@ def _put(s: Record, seat: int, level: int, position: int, card: int) -> None:
         s.height[seat] += 1
 
 
-@kernel
+@inner
 def _shift_right(s: Record, seat: int) -> None:
     """Positions count from the left end, so a card added there moves all others up by one."""
     for level in range(s.height[seat]):
@@ -295,7 +295,7 @@ def _shift_right(s: Record, seat: int) -> None:
         s.wall[seat, level, 0] = 0
 
 
-@kernel
+@inner
 def _end_turn(s: Record, idle: bool) -> None:
     """WD1: a whole round of idle turns ends the game; with `ends_with_deck` also the turn that emptied the deck."""
     s.in_hand = NO_CARD
@@ -308,7 +308,7 @@ def _end_turn(s: Record, idle: bool) -> None:
         s.to_move = (s.to_move + 1) % s.num_players
 
 
-@kernel
+@inner
 def random_action(s: Record, buffer: np.ndarray, seed: np.uint64, purpose: int, k: int) -> int:
     """A uniformly random legal action of the player to move; `buffer` has room for all action ids."""
     count = legal_actions(s, deck_size(s), buffer)

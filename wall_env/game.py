@@ -11,7 +11,7 @@ from cardtable import chance
 from cardtable.bits import prefetch, widen
 from cardtable.cards import DECK_SIZE, FIRST_JOKER, RANKS, card_symbol, card_text, parse_card
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner, kernel
 from wall_env import actions, encoding, engine, policies, render
 from wall_env.engine import DISCARD, DRAW, LEFT, LOWEST_START, RIGHT, TAKE
 from wall_env.rules import REWARDS, WallRules
@@ -35,7 +35,7 @@ _OFTEN_READ = np.array(
 )
 
 
-@kernel
+@inner
 def _deal_one(s: Record, seed: np.uint64) -> None:
     """W3: a shuffled deck and a random starting player."""
     count = 0
@@ -58,7 +58,7 @@ def _deal(states: States, seeds: NDArray[np.uint64]) -> None:
         _deal_one(states[lane], seeds[lane])
 
 
-@kernel
+@inner
 def _refuses(s: Record, action: int, num_actions: int) -> bool:
     return s.to_move < 0 or action < 0 or action >= num_actions or not engine.is_legal(s, engine.deck_size(s), action)
 
@@ -71,7 +71,7 @@ def _first_illegal(states: States, chosen: Ints, num_actions: int, first: int, l
     return -1
 
 
-@kernel
+@inner
 def _write_rewards(s: Record, mode: int, rewards: NDArray[np.float64]) -> None:
     num_players = s.num_players
     others = max(1, num_players - 1)
@@ -105,7 +105,7 @@ def _rewards(states: States, mode: int, rewards: NDArray[np.float64]) -> None:
         _write_rewards(states[lane], mode, rewards[lane])
 
 
-@kernel
+@inner
 def _write_mask(r: Record, deck_size: int, buffer: Ints, mask: NDArray[np.int8]) -> None:
     mask[:] = 0
     for k in range(engine.legal_actions(r, deck_size, buffer)):

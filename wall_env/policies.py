@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cardtable.chance import below
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner
 from wall_env.encoding import NUM_RANKS, rank_index
 from wall_env.engine import (
     DISCARD,
@@ -23,7 +23,7 @@ from wall_env.engine import (
 from wall_env.state import NUM_IDENTITIES, PLACE, TURN
 
 
-@kernel
+@inner
 def count_unseen(v: Record, unseen: NDArray[np.int64]) -> None:
     """How many cards of each rank (ace to king, joker) a view's seat has not seen."""
     unseen[:] = 0
@@ -31,7 +31,7 @@ def count_unseen(v: Record, unseen: NDArray[np.int64]) -> None:
         unseen[NUM_RANKS - 1 if card == NUM_IDENTITIES - 1 else card % 13] += v.unseen[card]
 
 
-@kernel
+@inner
 def count_deck(s: Record, unseen: NDArray[np.int64]) -> None:
     """How many cards of each rank the deck of a game holds."""
     unseen[:] = 0
@@ -39,7 +39,7 @@ def count_deck(s: Record, unseen: NDArray[np.int64]) -> None:
         unseen[rank_index(s.deck[k])] += 1
 
 
-@kernel
+@inner
 def best_gains(r: Record, gains: NDArray[np.int64]) -> None:
     """For each rank (ace to king, joker): the most points that a card of it brings the player to move at once."""
     gains[:] = 0
@@ -51,7 +51,7 @@ def best_gains(r: Record, gains: NDArray[np.int64]) -> None:
                 gains[NUM_RANKS - 1] = 1 << (level - 1)
 
 
-@kernel
+@inner
 def _value(r: Record, unseen: NDArray[np.int64], gains: NDArray[np.int64], action: int) -> int:
     """Points that an action brings at once, or before the end of the turn that it begins; times the deck's size."""
     if r.phase == PLACE:
@@ -66,14 +66,14 @@ def _value(r: Record, unseen: NDArray[np.int64], gains: NDArray[np.int64], actio
     return 0
 
 
-@kernel
+@inner
 def _is_idle(r: Record, action: int) -> bool:
     if r.phase == TURN:
         return action == PASS
     return r.phase == PLACE and action == DISCARD
 
 
-@kernel
+@inner
 def greedy_action(
     r: Record, unseen: NDArray[np.int64], buffer: NDArray[np.int64], seed: np.uint64, purpose: int, k: int
 ) -> int:

@@ -4,24 +4,24 @@ import numpy as np
 
 from cardtable import chance
 from cardtable.cards import DECK_SIZE, FIRST_JOKER
-from cardtable.kernel import Record, kernel
+from cardtable.kernel import Record, inner
 from wall_env.engine import deck_size, is_joker
 from wall_env.state import HIDDEN, MAX_CARDS, MAX_PLAYERS, NUM_IDENTITIES, PLACE
 
 
-@kernel
+@inner
 def identity(card: int) -> int:
     """What can be told of a card by looking: suit * 13 + rank - 1, or 52 for a joker, whichever deck it is from."""
     return NUM_IDENTITIES - 1 if is_joker(card) else card % DECK_SIZE
 
 
-@kernel
+@inner
 def _same_for_all(card: int) -> int:
     """The first id of the cards that look like this one."""
     return FIRST_JOKER if is_joker(card) else card % DECK_SIZE
 
 
-@kernel
+@inner
 def _copy_public(source: Record, target: Record) -> None:
     """Copy what lies open: walls, scores, the discard pile and whose turn it is.
 
@@ -53,7 +53,7 @@ def _copy_public(source: Record, target: Record) -> None:
     target.idle = source.idle
 
 
-@kernel
+@inner
 def write_view(s: Record, seat: int, v: Record) -> None:
     """Write into `v` all that `seat` may know of the game `s`, and nothing else.
 
@@ -77,7 +77,7 @@ def write_view(s: Record, seat: int, v: Record) -> None:
             v.in_hand = _same_for_all(s.in_hand)
 
 
-@kernel
+@inner
 def determinize(v: Record, seed: np.uint64, s: Record) -> None:
     """Write into `s`, a fresh record, a game that fits the view: the unseen cards in a uniformly random order.
 
