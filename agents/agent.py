@@ -54,8 +54,7 @@ class GameAgent(ABC):
         name = type(self).__name__
         if views.dtype != self.game.view_dtype:
             raise ValueError(f"{name} plays {self.game.name}; these views are of another game")
-        if (views["num_players"] != self.game.num_players).any():
-            raise ValueError(f"{name} was made for {self.game.num_players} players; these views are of other rules")
+        self.game.check_state(views)
         if (views["to_move"] < 0).any():
             lane = int(np.argmax(views["to_move"] < 0))
             raise ValueError(f"{name} is asked for an action, but the game in lane {lane} is over")

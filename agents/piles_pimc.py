@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import GameAgent
+from agents.search import SearchAgent
 from cardtable import chance
 from cardtable.bits import widen
-from cardtable.game import Game, Ints, States, Views
+from cardtable.game import Ints, States, Views
 from cardtable.kernel import Record, inner, kernel
 from piles_env import engine, policies
 from piles_env.view import determinize
@@ -69,20 +69,12 @@ def _act(
         out[lane] = _search(views[lane], playouts, seeds[lane], worlds, mask)
 
 
-class PilesPimcAgent(GameAgent):
+class PilesPimcAgent(SearchAgent):
     """Tries each action in games that fit what it sees, all players going on by "greedy"; takes the best on average.
 
-    Args:
-        game: Piles.
-        playouts: games to play for each decision, at least 1 (in each round each action that is left gets one).
+    In each round each action that is left gets at least one playout.
     """
 
-    def __init__(self, game: Game, playouts: int) -> None:
-        super().__init__(game)
-        self._playouts = playouts
-
-    def _act(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
-        actions = np.empty(len(views), np.int64)
+    def _search(self, views: Views, seeds: NDArray[np.uint64], playouts: int, actions: Ints) -> None:
         mask = np.empty(self.game.num_actions, np.int8)
-        _act(views, self._playouts, seeds, self.game.empty_states(2), mask, actions)
-        return actions
+        _act(views, playouts, seeds, self.game.empty_states(2), mask, actions)

@@ -1,85 +1,106 @@
 """Agents by text: "greedy", "pimc:playouts=300", "policy:runs/piles-4p/model.zip"."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from agents.agent import Agent
+from agents.heuristics import HeuristicAgent
 from agents.piles_pimc import PilesPimcAgent
-from agents.simple import GreedyAgent, RandomAgent
 from cardtable.game import Game
-from piles_env import PilesGame
 
-_PIMC_PLAYOUTS = 300
-
-
-def _random(game: Game, argument: str) -> Agent:
-    _parameters("random", argument, {})
-    return RandomAgent(game)
+_SEARCH = ("playouts", "ms")
 
 
-def _greedy(game: Game, argument: str) -> Agent:
-    _parameters("greedy", argument, {})
-    return GreedyAgent(game)
+@dataclass(frozen=True)
+class _Entry:
+    """A name that `make_agent` knows.
+
+    Attributes:
+        make: makes the agent of a game, with the parameters that the spec gives.
+        description: a line for help texts.
+        game: the name of the only game that it plays; None for all games.
+        parameters: the names of numbers that may follow the colon, of which only one may be given.
+    """
+
+    make: Callable[..., Agent]
+    description: str
+    game: str | None = None
+    parameters: tuple[str, ...] = ()
 
 
-def _pimc(game: Game, argument: str) -> Agent:
-    if not isinstance(game, PilesGame):
-        raise ValueError(f"pimc plays Piles only, not {game.name}")
-    return PilesPimcAgent(game, _parameters("pimc", argument, {"playouts": _PIMC_PLAYOUTS})["playouts"])
-
-
-def _policy(game: Game, argument: str) -> Agent:
-    if not argument:
+def _policy(game: Game, path: str) -> Agent:
+    if not path:
         raise ValueError(
             "policy needs a file that `experiments train` has saved, as in 'policy:runs/piles-4p/model.zip'"
         )
     from agents.policy import PolicyAgent  # torch is loaded only when a network is to play
 
-    return PolicyAgent.load(game, argument)
+    return PolicyAgent.load(game, path)
 
 
-_AGENTS: dict[str, tuple[Callable[[Game, str], Agent], str]] = {
-    "random": (_random, "chooses uniformly among the legal actions"),
-    "greedy": (_greedy, "takes what leads most if the game ended now (Wall: if the turn ended now); ties at random"),
-    "pimc": (
-        _pimc,
-        f"Piles only: tries each action in sampled games that fit its view; pimc:playouts=N, default {_PIMC_PLAYOUTS}",
+_AGENTS: dict[str, _Entry] = {
+    "random": _Entry(lambda game: HeuristicAgent(game, "random"), "chooses uniformly among the legal actions"),
+    "greedy": _Entry(
+        lambda game: HeuristicAgent(game, "greedy"),
+        "takes what leads most if the game ended now (Wall: if the turn ended now); ties at random",
     ),
-    "policy": (_policy, "policy:FILE is a network that `experiments train` has saved"),
+    "pimc": _Entry(
+        PilesPimcAgent,
+        "tries each action in sampled games that fit its view, played out by rules of thumb",
+        "piles-v0",
+        _SEARCH,
+    ),
+    "policy": _Entry(_policy, "policy:FILE is a network that `experiments train` has saved"),
 }
 
 
 def agent_names() -> dict[str, str]:
     """The known agents, with a line on each."""
-    return {name: description for name, (_, description) in _AGENTS.items()}
+    return {name: _describe(entry) for name, entry in _AGENTS.items()}
+
+
+def _describe(entry: _Entry) -> str:
+    parts = [entry.description]
+    if entry.game:
+        parts.insert(0, f"({entry.game} only)")
+    if entry.parameters:
+        parts.append(f"[{' or '.join(f'{name}=N' for name in entry.parameters)}]")
+    return " ".join(parts)
 
 
 def make_agent(spec: str, game: Game) -> Agent:
     """Make the agent that a text describes, for a game.
 
     Args:
-        spec: a name of `agent_names()`, for some followed by a colon and parameters or a file.
+        spec: a name of `agent_names()`, for some followed by a colon and a parameter or a file.
         game: the game that it will play.
 
     Raises:
-        ValueError: if the name is unknown (the message lists the known ones) or what follows it is wrong.
+        ValueError: if the name is unknown (the message lists the known ones), plays another game, or what follows it is
+            wrong.
     """
     name, _, argument = spec.partition(":")
     if name not in _AGENTS:
         close = difflib.get_close_matches(name, _AGENTS, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"unknown agent {name!r}; the agents are {', '.join(_AGENTS)}{hint}")
-    return _AGENTS[name][0](game, argument)
+    entry = _AGENTS[name]
+    if entry.game not in (None, game.name):
+        playing = [other for other, known in _AGENTS.items() if known.game in (None, game.name)]
+        raise ValueError(f"{name} plays {entry.game} only; {game.name} is played by {', '.join(playing)}")
+    if name == "policy":
+        return entry.make(game, argument)
+    return entry.make(game, **_parameters(name, argument, entry.parameters))
 
 
-def _parameters(agent: str, argument: str, defaults: dict[str, int]) -> dict[str, int]:
-    """Parameters of the form "name=number,..." over their defaults, each at least 1."""
-
-    values = dict(defaults)
-    for part in argument.split(",") if argument else ():
-        name, _, number = part.partition("=")
-        if name not in defaults or not number.isdecimal() or int(number) < 1:
-            known = ", ".join(f"{known}=N with N at least 1" for known in defaults) or "nothing"
-            raise ValueError(f"{agent} does not understand {part!r}; after the colon it takes {known}")
-        values[name] = int(number)
-    return values
+def _parameters(agent: str, argument: str, known: tuple[str, ...]) -> Mapping[str, int]:
+    """What follows the colon: nothing, or one "name=number" with a number of at least 1."""
+    if not argument:
+        return {}
+    name, _, number = argument.partition("=")
+    if name not in known or not number.isdecimal() or int(number) < 1:
+        takes = " or ".join(f"{each}=N" for each in known)
+        takes = f"{takes} with N at least 1" if known else "nothing"
+        raise ValueError(f"{agent} does not understand {argument!r}; after the colon it takes {takes}")
+    return {name: int(number)}

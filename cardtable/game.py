@@ -110,14 +110,14 @@ class Game(ABC):
         max_decisions: no game has more decisions than this.
         return_range: lowest and highest sum of a seat's rewards in a game.
         zero_sum: whether the rewards of all seats sum to 0.
-        policies: the simple players that `playout` knows, in compiled code.
+        policies: the players in compiled code, which `policy_actions` and `playout` know by name.
         scoring_clause, ending_clause: the clauses of the rules that say how a game is scored and when it ends.
         state_dtype: dtype of a game's record.
         rule_fields: the fields of `state_dtype` that hold the rules' options.
         view_dtype: dtype of what a seat may know.
     """
 
-    policies: ClassVar[tuple[str, ...]] = ("random", "greedy")
+    policies: ClassVar[tuple[str, ...]]
     name: ClassVar[str]
     scoring_clause: ClassVar[str]
     ending_clause: ClassVar[str]
@@ -174,8 +174,8 @@ class Game(ABC):
             ValueError: if an option is unknown or its value is not possible.
         """
 
-    def check_state(self, states: States) -> None:
-        """Raise a ValueError if a record was made by other rules than these (a restored or stored position)."""
+    def check_state(self, states: States | Views) -> None:
+        """Raise a ValueError if a record or a view was made by other rules than these."""
         for name in self.rule_fields:
             found, expected = states[name], self._blank[name][0]
             if (found != expected).any():
@@ -319,8 +319,8 @@ class Game(ABC):
         """
 
     @abstractmethod
-    def greedy_actions(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
-        """What the policy "greedy" chooses for each view [B], with ties settled by these seeds [B]."""
+    def policy_actions(self, views: Views, seeds: NDArray[np.uint64], policy: str) -> Ints:
+        """What one of `policies` chooses for each view [B], whose seat is to move; these seeds [B] settle ties."""
 
     # --- text ---------------------------------------------------------------------------------------------------------
 

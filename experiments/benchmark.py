@@ -16,13 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import piles_env
 import wall_env
 from agents import make_agent
-from agents.simple import choose_random
-from cardtable.chance import lane_seeds
-from cardtable.game import Game, LaneBuffers
+from cardtable.bits import load_word, popcount
+from cardtable.chance import TIE, below, lane_seeds
+from cardtable.game import Game, Ints, LaneBuffers
+from cardtable.kernel import kernel
 from cardtable.vector import TableVectorEnv
 from experiments import peers
 from experiments.evaluate import table
@@ -48,6 +50,28 @@ game = raw.game
 game.playout(game.new_states([1]), [1])
 print(imported - began, time.perf_counter() - imported)
 """
+
+
+@kernel
+def _choose_random(masks: NDArray[np.int8], seeds: NDArray[np.uint64], out: Ints) -> None:
+    """Write a uniformly random legal action for each mask [B, A] into `out` [B], by one seed [B] each."""
+    num_actions = masks.shape[1]
+    for lane in range(len(masks)):
+        mask, count, action = masks[lane], 0, 0
+        while action + 8 <= num_actions:  # eight flags at a time
+            count += popcount(load_word(mask, action))
+            action += 8
+        for rest in range(action, num_actions):
+            count += mask[rest]
+        left, action = below(seeds[lane], TIE, 0, count), 0
+        while action + 8 <= num_actions and left >= popcount(load_word(mask, action)):
+            left -= popcount(load_word(mask, action))
+            action += 8
+        left -= mask[action]
+        while left >= 0:
+            action += 1
+            left -= mask[action]
+        out[lane] = action
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -136,7 +160,7 @@ def _vector_rate(package: Any, lanes: int) -> Callable[[float], float]:
         steps, began = 0, time.perf_counter()
         while not steps or time.perf_counter() - began < seconds:
             seeds += np.uint64(1)
-            choose_random(infos["action_mask"], seeds, actions)
+            _choose_random(infos["action_mask"], seeds, actions)
             infos = env.step(actions)[4]
             steps += lanes
         elapsed = time.perf_counter() - began
@@ -191,7 +215,7 @@ def _step_time(package: Any, num_threads: int, seconds: float) -> float:
     times: list[float] = []
     while sum(times) < seconds:
         seeds += np.uint64(1)
-        choose_random(infos["action_mask"], seeds, actions)
+        _choose_random(infos["action_mask"], seeds, actions)
         began = time.perf_counter()
         infos = env.step(actions)[4]
         times.append(time.perf_counter() - began)
@@ -225,7 +249,7 @@ def _memory_growth() -> dict[str, float]:
         nonlocal infos
         for _ in range(steps // 1024):
             seeds[:] += np.uint64(1)
-            choose_random(infos["action_mask"], seeds, actions)
+            _choose_random(infos["action_mask"], seeds, actions)
             infos = env.step(actions)[4]
 
     raw = piles_env.raw_env()
@@ -262,7 +286,7 @@ def _training() -> dict[str, float] | None:
     share = env.env_seconds / elapsed
     while time.perf_counter() - began < 3:
         seeds += np.uint64(1)
-        choose_random(env.lanes.masks, seeds, actions)
+        _choose_random(env.lanes.masks, seeds, actions)
         env.step(actions)
         number += 256
     return {

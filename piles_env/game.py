@@ -207,16 +207,28 @@ def _playout_greedy(states: States, seeds: NDArray[np.uint64]) -> int:
 
 
 @kernel
+def _random_actions(views: Views, seeds: NDArray[np.uint64], actions: Ints) -> None:
+    for lane in range(len(views)):
+        v = views[lane]
+        actions[lane] = engine.random_action(v, v.hand, seeds[lane], chance.TIE, 0)
+
+
+@kernel
 def _greedy_actions(views: Views, seeds: NDArray[np.uint64], actions: Ints) -> None:
     for lane in range(len(views)):
         v = views[lane]
         actions[lane] = policies.greedy_action(v, v.hand, seeds[lane], chance.TIE, 0)
 
 
+_PLAYOUTS = {"random": _playout_random, "greedy": _playout_greedy}
+_POLICIES = {"random": _random_actions, "greedy": _greedy_actions}
+
+
 class PilesGame(Game):
     """Piles by given rules (default: `PilesRules()`, four players); see `cardtable.game.Game` for the methods."""
 
     name = "piles-v0"
+    policies = tuple(_POLICIES)
     scoring_clause = "P13 and P14"
     ending_clause = "P12: a game has 40 turns"
     state_dtype = STATE
@@ -328,12 +340,12 @@ class PilesGame(Game):
 
     def playout(self, states: States, seeds: NDArray[np.uint64], policy: str = "random") -> int:
         check_choice("policy", policy, self.policies)
-        run = _playout_random if policy == "random" else _playout_greedy
-        return run(states, np.asarray(seeds, np.uint64))
+        return _PLAYOUTS[policy](states, np.asarray(seeds, np.uint64))
 
-    def greedy_actions(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
+    def policy_actions(self, views: Views, seeds: NDArray[np.uint64], policy: str) -> Ints:
+        check_choice("policy", policy, self.policies)
         actions = np.empty(len(views), np.int64)
-        _greedy_actions(views, seeds, actions)
+        _POLICIES[policy](views, np.asarray(seeds, np.uint64), actions)
         return actions
 
     # --- text ---------------------------------------------------------------------------------------------------------

@@ -309,7 +309,7 @@ def _end_turn(s: Record, idle: bool) -> None:
 
 
 @inner
-def random_action(s: Record, buffer: np.ndarray, seed: np.uint64, purpose: int, k: int) -> int:
+def random_action(r: Record, deck_size: int, buffer: np.ndarray, seed: np.uint64, purpose: int, k: int) -> int:
     """A uniformly random legal action of the player to move; `buffer` has room for all action ids."""
-    count = legal_actions(s, deck_size(s), buffer)
+    count = legal_actions(r, deck_size, buffer)
     return buffer[chance.below(seed, purpose, k, count)]

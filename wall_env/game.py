@@ -224,7 +224,7 @@ def _playout_random(states: States, seeds: NDArray[np.uint64], num_actions: int)
     for lane in range(len(states)):
         s, k = states[lane], widen(0)
         while s.to_move >= 0:
-            engine.play(s, engine.random_action(s, buffer, seeds[lane], chance.PLAYOUT, k))
+            engine.play(s, engine.random_action(s, widen(engine.deck_size(s)), buffer, seeds[lane], chance.PLAYOUT, k))
             k += 1
         decisions += k
     return decisions
@@ -246,6 +246,14 @@ def _playout_greedy(states: States, seeds: NDArray[np.uint64], num_actions: int)
 
 
 @kernel
+def _random_actions(views: Views, seeds: NDArray[np.uint64], num_actions: int, actions: Ints) -> None:
+    buffer = np.empty(num_actions, np.int64)
+    for lane in range(len(views)):
+        v = views[lane]
+        actions[lane] = engine.random_action(v, widen(v.deck_size), buffer, seeds[lane], chance.TIE, 0)
+
+
+@kernel
 def _greedy_actions(views: Views, seeds: NDArray[np.uint64], num_actions: int, actions: Ints) -> None:
     buffer = np.empty(num_actions, np.int64)
     unseen = np.empty(encoding.NUM_RANKS, np.int64)
@@ -259,10 +267,15 @@ def _play(states: States, action: int) -> None:
     engine.play(states[0], action)
 
 
+_PLAYOUTS = {"random": _playout_random, "greedy": _playout_greedy}
+_POLICIES = {"random": _random_actions, "greedy": _greedy_actions}
+
+
 class WallGame(Game):
     """Wall by given rules (default: `WallRules()`, two players); see `cardtable.game.Game` for the methods."""
 
     name = "wall-v0"
+    policies = tuple(_POLICIES)
     scoring_clause = "W2"
     ending_clause = "WD1"
     state_dtype = STATE
@@ -385,12 +398,12 @@ class WallGame(Game):
 
     def playout(self, states: States, seeds: NDArray[np.uint64], policy: str = "random") -> int:
         check_choice("policy", policy, self.policies)
-        run = _playout_random if policy == "random" else _playout_greedy
-        return run(states, np.asarray(seeds, np.uint64), self.num_actions)
+        return _PLAYOUTS[policy](states, np.asarray(seeds, np.uint64), self.num_actions)
 
-    def greedy_actions(self, views: Views, seeds: NDArray[np.uint64]) -> Ints:
+    def policy_actions(self, views: Views, seeds: NDArray[np.uint64], policy: str) -> Ints:
+        check_choice("policy", policy, self.policies)
         actions = np.empty(len(views), np.int64)
-        _greedy_actions(views, seeds, self.num_actions, actions)
+        _POLICIES[policy](views, np.asarray(seeds, np.uint64), self.num_actions, actions)
         return actions
 
     # --- text ---------------------------------------------------------------------------------------------------------
