@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from cardtable.bits import nth, popcount, singleton
+from cardtable.bits import lowest, nth, popcount, singleton
 from cardtable.chance import below
 from cardtable.kernel import Record, inner
 from piles_env.engine import (
@@ -26,71 +26,74 @@ _RED_KINDS = (1 << 13) - 1
 
 
 @inner
+def greedy_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
+    """The action after which the mover's side leads most if the game ended then; ties at random.
+
+    A card on a top card of its own colour changes nothing. A card on one of the other colour moves all points of that
+    pile to the placed card's colour. A pass loses the mean of the cards that may be taken. Values are times the hand's
+    size, to stay integers.
+    """
+    kinds, size = kinds_in(hand), popcount(hand)
+    reds = red_piles(r.top)
+    # By the placed card's colour: the lead, but for the pile it goes to, and what a point moved to it is worth.
+    lead_red = lead_black = sign_red = sign_black = pass_value = 0
+    if r.red_team >= 0:
+        red = r.red_team == r.to_move % 2
+        sign_red, sign_black = (1, -1) if red else (-1, 1)
+        pass_value = -points(hand & (RED_CARDS if red else BLACK_CARDS))
+    elif r.to_move == r.opener:  # the card will settle the colours
+        sign_red = sign_black = 1
+        margin = _red_margin(r)
+        lead_red = margin + _taken_lead(r, r.to_move % 2, True)
+        lead_black = -margin + _taken_lead(r, r.to_move % 2, False)
+
+    best, count, chosen = np.int64(-(1 << 40)), 0, 0  # `chosen`: pile + 12 * (placed card is black), as a set
+    if not must_place(r, hand):
+        best, count = pass_value, 1
+    for pile in range(NUM_PILES):
+        placeable = placeable_kinds(r.top, reds, pile) & kinds
+        on_red = reds >> pile & 1 == 1
+        red_cards, black_cards = placeable & _RED_KINDS, placeable & ~_RED_KINDS
+        if red_cards != 0:
+            value = lead_red
+            if not on_red:
+                value += sign_red * points(r.under[pile] | singleton(r.top[pile]))
+            if value * size > best:
+                best, count, chosen = value * size, 0, 0
+            if value * size == best:
+                count += popcount(red_cards)
+                chosen |= singleton(pile)
+        if black_cards != 0:
+            value = lead_black
+            if on_red:
+                value += sign_black * points(r.under[pile] | singleton(r.top[pile]))
+            if value * size > best:
+                best, count, chosen = value * size, 0, 0
+            if value * size == best:
+                count += popcount(black_cards)
+                chosen |= singleton(pile + NUM_PILES)
+
+    choice = below(seed, purpose, k, count)
+    while chosen != 0:
+        place = lowest(chosen)
+        chosen &= chosen - 1
+        pile = place % NUM_PILES
+        colour = _RED_KINDS if place < NUM_PILES else ~_RED_KINDS
+        cards = placeable_kinds(r.top, reds, pile) & kinds & colour
+        if choice < popcount(cards):
+            return pile * NUM_KINDS + nth(cards, choice)
+        choice -= popcount(cards)
+    return PASS
+
+
+@inner
 def _red_margin(r: Record) -> int:
     """Points of the red side minus the black side's in the Castle, whichever teams they are."""
     margin = 0
     for pile in range(NUM_PILES):
-        margin += _pile_margin(r.under[pile], is_red(r.top[pile]))
+        under = r.under[pile]
+        margin += points(under & BLACK_CARDS) if is_red(r.top[pile]) else -points(under & RED_CARDS)
     return margin
-
-
-@inner
-def _pile_margin(under: int, red_on_top: bool) -> int:
-    return points(under & BLACK_CARDS) if red_on_top else -points(under & RED_CARDS)
-
-
-@inner
-def greedy_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
-    """The action after which the mover's side leads most if the game ended then; ties at random.
-
-    A pass counts with the mean over the cards that may be taken. Values are times the hand's size, to stay integers.
-    """
-    kinds, size = kinds_in(hand), popcount(hand)
-    reds = red_piles(r.top)
-    seat = r.to_move
-    my_team = seat % 2
-    margin = _red_margin(r)
-    # What a lead of red by one point is worth to the mover, after he has placed a red (0) or a black card (1).
-    sign = np.zeros(2, np.int64)
-    taken = 0
-    if r.red_team >= 0:
-        red = r.red_team == my_team
-        sign[:] = 1 if red else -1
-        taken = _taken_lead(r, my_team, red)
-        pass_value = (sign[0] * margin + taken) * size - points(hand & (RED_CARDS if red else BLACK_CARDS))
-    else:
-        pass_value = 0
-        if seat == r.opener:  # his card will settle the colours
-            sign[0], sign[1] = 1, -1
-    best, count = np.int64(-(1 << 40)), 0
-    if not must_place(r, hand):
-        best, count = pass_value, 1
-    values = np.empty(2 * NUM_PILES, np.int64)
-    legal = np.empty(2 * NUM_PILES, np.int64)
-    for pile in range(NUM_PILES):
-        placeable = placeable_kinds(r.top, reds, pile) & kinds
-        beneath = r.under[pile] | singleton(r.top[pile])
-        without = margin - _pile_margin(r.under[pile], is_red(r.top[pile]))
-        for colour in range(2):
-            place = 2 * pile + colour
-            legal[place] = placeable & (_RED_KINDS << 13 * colour)
-            extra = taken
-            if r.red_team < 0 and sign[colour] != 0:
-                extra = _taken_lead(r, my_team, colour == 0)
-            values[place] = (sign[colour] * (without + _pile_margin(beneath, colour == 0)) + extra) * size
-            if legal[place] == 0:
-                continue
-            if values[place] > best:
-                best, count = values[place], 0
-            if values[place] == best:
-                count += popcount(legal[place])
-    choice = below(seed, purpose, k, count)
-    for place in range(2 * NUM_PILES):
-        if legal[place] != 0 and values[place] == best:
-            if choice < popcount(legal[place]):
-                return place // 2 * NUM_KINDS + nth(legal[place], choice)
-            choice -= popcount(legal[place])
-    return PASS
 
 
 @inner
