@@ -45,6 +45,11 @@ _AGENTS: dict[str, _Entry] = {
         lambda game: HeuristicAgent(game, "greedy"),
         "takes what leads most if the game ended now (Wall: if the turn ended now); ties at random",
     ),
+    "careful": _Entry(
+        lambda game: HeuristicAgent(game, "careful"),
+        "weighs how safely each pile is held and what each card in hand is good for",
+        "piles-v0",
+    ),
     "pimc": _Entry(
         PilesPimcAgent,
         "tries each action in sampled games that fit its view, played out by rules of thumb",

@@ -12,6 +12,7 @@ from cardtable.cards import FIRST_JOKER, card_symbol, card_text, parse_card
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, inner, kernel
 from piles_env import actions, encoding, engine, policies, render
+from piles_env.careful import careful_action
 from piles_env.engine import NUM_ACTIONS, NUM_KINDS, PASS
 from piles_env.rules import REWARDS, PilesRules
 from piles_env.state import HAND_SIZE, NUM_PILES, NUM_TURNS, STATE, STOCK_SIZE, VIEW
@@ -220,8 +221,28 @@ def _greedy_actions(views: Views, seeds: NDArray[np.uint64], actions: Ints) -> N
         actions[lane] = policies.greedy_action(v, v.hand, seeds[lane], chance.TIE, 0)
 
 
-_PLAYOUTS = {"random": _playout_random, "greedy": _playout_greedy}
-_POLICIES = {"random": _random_actions, "greedy": _greedy_actions}
+@kernel
+def _playout_careful(states: States, seeds: NDArray[np.uint64]) -> int:
+    decisions = 0
+    for lane in range(len(states)):
+        s = states[lane]
+        while s.to_move >= 0:
+            if s.turn == NUM_TURNS - 1:
+                s.last_margin = engine.public_margin(s)
+            engine.play(s, careful_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
+            decisions += 1
+    return decisions
+
+
+@kernel
+def _careful_actions(views: Views, seeds: NDArray[np.uint64], actions: Ints) -> None:
+    for lane in range(len(views)):
+        v = views[lane]
+        actions[lane] = careful_action(v, v.hand, seeds[lane], chance.TIE, 0)
+
+
+_PLAYOUTS = {"random": _playout_random, "greedy": _playout_greedy, "careful": _playout_careful}
+_POLICIES = {"random": _random_actions, "greedy": _greedy_actions, "careful": _careful_actions}
 
 
 class PilesGame(Game):
