@@ -3,23 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.piles_playout import play_out
 from agents.search import SearchAgent
 from cardtable import chance
-from cardtable.bits import widen
 from cardtable.game import Ints, States, Views
 from cardtable.kernel import Record, inner, kernel
-from piles_env import engine, policies
+from piles_env import engine
 from piles_env.view import determinize
-
-
-@inner
-def _value(s: Record, action: int, seat: int, seed: np.uint64) -> int:
-    """The final margin of a seat's side when `action` is taken in `s` and all go on by "greedy"."""
-    engine.play(s, action)
-    while s.to_move >= 0:
-        engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seed, chance.PLAYOUT, widen(s.turn)))
-    margin = engine.public_margin(s)
-    return margin if seat % 2 == 0 else -margin
 
 
 @inner
@@ -48,7 +38,8 @@ def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDA
             determinize(v, world_seed, world)
             for k in range(left):
                 _copy(worlds)
-                sums[k] += _value(trial, actions[k], v.seat, world_seed)
+                engine.play(trial, actions[k])
+                sums[k] += play_out(trial, v.seat, world_seed)
                 counts[k] += 1
         order = np.argsort(-(sums[:left] / counts[:left]), kind="mergesort")
         left = (left + 1) // 2
@@ -70,9 +61,9 @@ def _act(
 
 
 class PilesPimcAgent(SearchAgent):
-    """Tries each action in games that fit what it sees, all players going on by "greedy"; takes the best on average.
+    """Tries each action in games that fit what it sees, all players going on by rules of thumb.
 
-    In each round each action that is left gets at least one playout.
+    It takes the action that is best on average. In each round each action that is left gets at least one playout.
     """
 
     def _search(self, views: Views, seeds: NDArray[np.uint64], playouts: int, actions: Ints) -> None:

@@ -10,67 +10,40 @@ from cardtable.bits import lowest, popcount, singleton, widen
 from cardtable.kernel import Record, inner, tiny
 from piles_env.engine import (
     BLACK_CARDS,
+    NEIGHBOURS,
     NUM_KINDS,
+    NUM_NEIGHBOURS,
     PASS,
     RED_CARDS,
-    card_of_kind,
     is_red,
     kinds_in,
-    must_place,
     placeable_kinds,
     points,
     red_piles,
     total_value,
 )
 from piles_env.policies import greedy_action
-from piles_env.state import NUM_PILES, NUM_TURNS
+from piles_env.state import MAX_PLAYERS, NUM_PILES, NUM_TURNS
 
 # The chance that a pile keeps its colour to the end, as log odds. It falls with the cards still to be played that could
 # take it, less so near the end, and rich piles are fought over. Fitted by logistic regression to the piles of 1,500
-# games between players that search (`pimc` with 150 playouts).
+# games between players that search (`pimc` with 150 playouts); indices are threats, points and turns left.
 _LEFT = np.log1p(np.arange(NUM_TURNS))
-_THREAT = 7.52 - 1.58 * _LEFT + np.sqrt(np.arange(NUM_KINDS + 1))[:, None] * (0.49 * _LEFT - 2.06)
-_RICHES = np.log1p(np.arange(109))[:, None] * (0.49 * np.arange(NUM_TURNS) / NUM_TURNS - 0.82)
+_BY_THREATS = 7.52 - 1.58 * _LEFT + np.sqrt(np.arange(NUM_KINDS + 1))[:, None] * (0.49 * _LEFT - 2.06)
+_BY_POINTS = np.log1p(np.arange(109))[:, None] * (0.49 * np.arange(NUM_TURNS) / NUM_TURNS - 0.82)
+# The logistic function by sixteenths of log odds from -16 to 16.
+_CHANCE = 1.0 / (1.0 + np.exp(-np.arange(-256, 257) / 16))
 
 # What a card in hand is good for, in points, ace to king: of the own colour, high cards take piles and an ace is only
 # something to lose; cards of the other colour are points to put into own piles.
 _OWN_CARD = np.array([-3.5, 0.5, 1.0, 1.0, 1.0, 1.2, 1.5, 2.2, 3.0, 3.5, 4.0, 4.5, 6.0])
 _THEIR_CARD = np.array([1.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.5, 1.5, 1.5, 1.5, 1.5])
 
-_KINDS_ABOVE = np.array([((1 << 13) - 1) & ~((1 << max(0, min(13, total))) - 1) for total in range(-4, 19)])
-
-
-@inner
-def _pile_value(top: np.ndarray, reds: int, pile: int, cards: int, unplayed: int, left: int, red: bool) -> float:
-    """The points that a pile will bring the red or the black side, minus those it will bring the other, as expected.
-
-    `cards` lie in the pile, `unplayed` (kinds, by each of their two cards) may still be played in `left` turns.
-    """
-    on_red = reds >> pile & 1 == 1
-    higher = _KINDS_ABOVE[total_value(top, reds, pile) + 4]
-    takers = higher << 13 if on_red else higher
-    threats = popcount(unplayed & (takers | takers << NUM_KINDS))
-    kept = 1.0 / (1.0 + np.exp(-_THREAT[threats, left] - _RICHES[points(cards), left]))
-    mine = kept if on_red == red else 1.0 - kept
-    ours, theirs = (RED_CARDS, BLACK_CARDS) if red else (BLACK_CARDS, RED_CARDS)
-    return mine * points(cards & theirs) - (1.0 - mine) * points(cards & ours)
-
-
-@inner
-def _castle_value(r: Record, top: np.ndarray, placed: int, pile: int, unplayed: int, left: int, red: bool) -> float:
-    """The value of all piles when `placed` (a card, or -1) lies on a pile."""
-    held = top[pile]
-    if placed >= 0:
-        top[pile] = placed
-    reds = red_piles(top)
-    value = 0.0
-    for each in range(NUM_PILES):
-        cards = r.under[each] | singleton(top[each])
-        if each == pile:
-            cards |= singleton(held)
-        value += _pile_value(top, reds, each, cards, unplayed, left, red)
-    top[pile] = held
-    return value
+_POINTS = np.array([9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4])  # P14
+_LOWEST_TOTAL, _HIGHEST_TOTAL = -5, 19  # P8, and a change of one neighbour
+_RANKS_ABOVE = np.array(
+    [sum(1 << rank - 1 for rank in range(1, 14) if rank > total) for total in range(_LOWEST_TOTAL, _HIGHEST_TOTAL + 1)]
+)
 
 
 @tiny
@@ -80,41 +53,128 @@ def _card_value(card: int, red: bool) -> float:
 
 
 @inner
-def careful_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
-    """The action after which the piles and the own hand promise most.
+def _threats(total: int, on_red: bool, unplayed: int) -> int:
+    """How many of the cards that may still be played could take a pile."""
+    takers = _RANKS_ABOVE[total - _LOWEST_TOTAL]
+    if on_red:
+        takers <<= 13
+    return popcount(unplayed & (takers | takers << NUM_KINDS))
 
-    While the colours are open the opener compares both: his card settles them. The others wait as `greedy_action`.
+
+@inner
+def _pile_value(threats: int, on_red: bool, reds: int, blacks: int, left: int, red: bool) -> float:
+    """The points that a pile will bring the red or the black side, minus those it will bring the other, as expected.
+
+    Args:
+        threats: how many cards could take it.
+        on_red: whether its top card is red.
+        reds, blacks: points of the red and of the black cards in it.
+        left: turns left.
+        red: whose points count as positive.
     """
-    if r.red_team < 0 and r.to_move != r.opener:
-        return greedy_action(r, hand, seed, purpose, k)
-    top = np.empty(NUM_PILES, np.int8)
-    seen = 0
-    for pile in range(NUM_PILES):
-        top[pile] = r.top[pile]
-        seen |= r.under[pile] | singleton(r.top[pile])
-    for seat in range(4):
-        seen |= r.taken[seat]
-    unplayed = ((1 << 52) - 1) & ~seen
+    odds = _BY_THREATS[threats, left] + _BY_POINTS[reds + blacks, left]
+    kept = _CHANCE[int(min(max(odds, -16.0), 16.0) * 16.0 + 256.5)]
+    value = kept * blacks - (1.0 - kept) * reds if on_red else (1.0 - kept) * blacks - kept * reds
+    return value if red else -value
+
+
+@inner
+def _best_placement(r: Record, hand: int, cards: int, unplayed: int, red: bool) -> tuple[float, int, float]:
+    """The placement of one of `cards` after which piles and hand promise the red or the black side most.
+
+    Returns:
+        What it promises, its action id (PASS if there is none), and what the piles promise as they are. What the hand
+        is good for before the placement is left out.
+    """
+    reds, kinds = red_piles(r.top), kinds_in(cards)
     left = widen(NUM_TURNS - 1 - r.turn)
-    kinds = kinds_in(hand)
-    reds = red_piles(r.top)
+    values = np.empty(NUM_PILES)
+    points_in = np.empty((NUM_PILES, 2), np.int64)  # of red and of black cards
+    now = 0.0
+    used = np.zeros(NUM_KINDS)  # what the piles change by when a card is not left to take them
+    change = np.zeros(NUM_PILES)
+    for pile in range(NUM_PILES):
+        inside = r.under[pile] | singleton(r.top[pile])
+        points_in[pile, 0] = points(inside & RED_CARDS)
+        points_in[pile, 1] = points(inside & BLACK_CARDS)
+        on_red = reds >> pile & 1 == 1
+        total = total_value(r.top, reds, pile)
+        threats = _threats(total, on_red, unplayed)
+        values[pile] = _pile_value(threats, on_red, points_in[pile, 0], points_in[pile, 1], left, red)
+        now += values[pile]
+        if threats > 0:
+            change[pile] = -values[pile]
+            change[pile] += _pile_value(threats - 1, on_red, points_in[pile, 0], points_in[pile, 1], left, red)
+            for rank in range(max(total, 0), 13):
+                used[rank + (13 if on_red else 0)] += change[pile]
     best, action = -1e9, PASS
-    if not must_place(r, hand) and r.red_team >= 0:
-        red = r.red_team == r.to_move % 2
-        lost = float(points(hand & (RED_CARDS if red else BLACK_CARDS)))
-        cards = hand
-        while cards != 0:
-            lost += _card_value(lowest(cards), red)
-            cards &= cards - 1
-        best = _castle_value(r, top, -1, 0, unplayed, left, red) - lost / popcount(hand)
     for pile in range(NUM_PILES):
         placeable = placeable_kinds(r.top, reds, pile) & kinds
+        if placeable == 0:
+            continue
+        on_red = reds >> pile & 1 == 1
+        friends = 2 * popcount((reds if on_red else ~reds) & NEIGHBOURS[pile]) - NUM_NEIGHBOURS[pile]
+        turned = 0.0  # what the neighbours gain when this pile changes its colour
+        if placeable & (((1 << 13) - 1) << (13 if on_red else 0)):
+            beside = NEIGHBOURS[pile]
+            while beside != 0:
+                other = lowest(beside)
+                beside &= beside - 1
+                other_red = reds >> other & 1 == 1
+                total = total_value(r.top, reds, other) + (-2 if other_red == on_red else 2)
+                turned -= values[other]
+                turned += _pile_value(
+                    _threats(total, other_red, unplayed), other_red, points_in[other, 0], points_in[other, 1], left, red
+                )
         while placeable != 0:
             kind = lowest(placeable)
             placeable &= placeable - 1
-            card = card_of_kind(hand, kind)
-            red = is_red(card) if r.red_team < 0 else r.red_team == r.to_move % 2
-            value = _castle_value(r, top, card, pile, unplayed & ~singleton(card), left, red) - _card_value(card, red)
+            card_red = kind < 13
+            rank = kind % 13 + 1
+            added = _POINTS[rank - 1]
+            value = now - values[pile] + used[kind] - _card_value(kind, red)
+            total = rank + (friends if card_red == on_red else -friends)
+            value += _pile_value(
+                _threats(total, card_red, unplayed),
+                card_red,
+                points_in[pile, 0] + (added if card_red else 0),
+                points_in[pile, 1] + (0 if card_red else added),
+                left,
+                red,
+            )
+            if card_red != on_red:
+                value += turned - change[pile]
             if value > best:
                 best, action = value, pile * NUM_KINDS + kind
-    return action
+    return best, action, now
+
+
+@inner
+def careful_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -> int:
+    """The action after which piles and hand promise most.
+
+    The opener's first card settles the colours, so he compares both sides. Others play as `greedy_action` till then.
+    """
+    seen, for_red, for_black = 0, 0.0, 0.0  # the last two: what the hand is good for
+    for pile in range(NUM_PILES):
+        seen |= r.under[pile] | singleton(r.top[pile])
+    for seat in range(MAX_PLAYERS):
+        seen |= r.taken[seat]
+    unplayed = ((1 << 52) - 1) & ~seen
+    cards = hand
+    while cards != 0:
+        for_red += _card_value(lowest(cards), True)
+        for_black += _card_value(lowest(cards), False)
+        cards &= cards - 1
+
+    if r.red_team < 0:
+        if r.to_move != r.opener:
+            return greedy_action(r, hand, seed, purpose, k)
+        as_red, red_action, _ = _best_placement(r, hand, hand & RED_CARDS, unplayed, True)
+        as_black, black_action, _ = _best_placement(r, hand, hand & BLACK_CARDS, unplayed, False)
+        return red_action if as_red + for_red >= as_black + for_black else black_action
+
+    red = r.red_team == r.to_move % 2
+    promise, action, now = _best_placement(r, hand, hand, unplayed, red)
+    lost = for_red + points(hand & RED_CARDS) if red else for_black + points(hand & BLACK_CARDS)
+    return PASS if now - lost / popcount(hand) >= promise else action

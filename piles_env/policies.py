@@ -47,7 +47,7 @@ def greedy_action(r: Record, hand: int, seed: np.uint64, purpose: int, k: int) -
         lead_red = margin + _taken_lead(r, r.to_move % 2, True)
         lead_black = -margin + _taken_lead(r, r.to_move % 2, False)
 
-    best, count, chosen = np.int64(-(1 << 40)), 0, 0  # `chosen`: pile + 12 * (placed card is black), as a set
+    best, count, chosen = -(1 << 40), 0, 0  # `chosen`: pile + 12 * (placed card is black), as a set
     if not must_place(r, hand):
         best, count = pass_value, 1
     for pile in range(NUM_PILES):

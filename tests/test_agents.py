@@ -22,8 +22,8 @@ GAMES: list[Game] = [
     WallGame(),
     WallGame(WallRules(num_players=4, num_decks=2)),
 ]
-SPECS = ["random", "greedy", "pimc:playouts=30"]
-PAIRS = [(game, spec) for game in GAMES for spec in SPECS if game.name == "piles-v0" or not spec.startswith("pimc")]
+SPECS = ["random", "greedy", "careful", "pimc:playouts=30"]
+PAIRS = [(game, spec) for game in GAMES for spec in SPECS if game.name == "piles-v0" or spec in SPECS[:2]]
 
 
 def positions(game: Game, count: int, seed: int) -> States:
@@ -59,9 +59,9 @@ def test_choices_are_legal_and_depend_on_the_view_alone(game: Game, spec: str) -
     # The same when what the view hides is dealt anew.
     worlds = game.determinize(views, lane_seeds(5, len(views)))
     assert (agent.act(game.view(worlds, game.current_player(worlds))) == actions).all()
-    # Another seed brings other choices.
+    # Another seed brings other choices, but for a player without chance.
     agent.reset(12)
-    assert (agent.act(views) != actions).any()
+    assert (agent.act(views) != actions).any() or spec == "careful"
 
 
 def test_random_is_uniform_over_legal_actions() -> None:
@@ -175,7 +175,7 @@ def test_wall_greedy_takes_a_best_action(options: dict[str, object]) -> None:
 def test_unknown_agents_are_named_with_the_known_ones() -> None:
     game = PilesGame()
     with pytest.raises(
-        ValueError, match=r"unknown agent 'greeedy'.*random, greedy, pimc, policy; did you mean 'greedy'"
+        ValueError, match=r"unknown agent 'greeedy'.*random, greedy, .*, policy; did you mean 'greedy'"
     ):
         make_agent("greeedy", game)
     with pytest.raises(ValueError, match="random does not understand 'x'; after the colon it takes nothing"):
@@ -185,13 +185,13 @@ def test_unknown_agents_are_named_with_the_known_ones() -> None:
             ValueError, match=f"pimc does not understand '{wrong}'; after the colon it takes playouts=N or ms=N"
         ):
             make_agent(f"pimc:{wrong}", game)
-    with pytest.raises(ValueError, match="pimc plays piles-v0 only; wall-v0 is played by random, greedy, policy"):
+    with pytest.raises(ValueError, match="pimc plays piles-v0 only; wall-v0 is played by random, greedy, "):
         make_agent("pimc", WallGame())
     with pytest.raises(ValueError, match="policy needs a file"):
         make_agent("policy", game)
     with pytest.raises(ValueError, match=r"there is no file 'nowhere\.zip'"):
         make_agent("policy:nowhere.zip", game)
-    assert set(agent_names()) == {"random", "greedy", "pimc", "policy"}
+    assert {"random", "greedy", "careful", "pimc", "policy"} <= set(agent_names())
 
 
 @pytest.mark.parametrize("spec", SPECS)
