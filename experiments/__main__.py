@@ -8,13 +8,16 @@ _COMMANDS = {
     "train": "train a network by self-play and measure it",
     "benchmark": "measure how fast everything is, beside what else is installed",
     "evaluate": "play two agents against each other on duplicate deals",
+    "play": "play in the terminal, or watch agents play",
+    "replay": "show a recorded game, position by position",
+    "positions": "test agents on positions with an obvious move",
 }
 
 
 def main(words: list[str] | None = None) -> int:
     """Run one command; return the exit status."""
     words = sys.argv[1:] if words is None else words
-    parser = argparse.ArgumentParser(prog="python -m experiments", description="Train and measure players.")
+    parser = argparse.ArgumentParser(prog="python -m experiments", description="Play, train and measure players.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     chosen = next((word for word in words if word in _COMMANDS), None)
     run = None
