@@ -42,7 +42,7 @@ def listing(game: Game, states: States) -> str:
     lines: dict[str, str] = {}
     for number, action in numbered:
         card, _, pile = game.action_to_text(states[0], action).partition("@")
-        lines[card] = lines.get(card, f"  {card}@" if pile else "") + f"{number:5}  {pile or card}"
+        lines[card] = lines.get(card, f"  {card}@" if pile else "") + f" {number:2}:{pile or card}"
     return "\n".join(lines.values())
 
 

@@ -4,6 +4,7 @@ import argparse
 import secrets
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -163,7 +164,7 @@ class Table:
                 print(self._game.render(self.states[0]))
         if not alone:
             self._show_news(next(seat for seat in map(self._mover, reversed(self._past)) if self._agents[seat] is None))
-            print(self._game.render(self.states[0]))
+            print(f"\n{self._game.render(self.states[0])}")
         print(f"\n{self._result()}")
 
     def _mover(self, states: States) -> int:
@@ -255,9 +256,9 @@ class Table:
         positions = [*self._past, self.states]
         movers = [self._mover(states) for states in self._past]
         first = len(movers) - 1 - movers[::-1].index(seat) if seat in movers else 0
-        print()
-        for number in range(first, len(movers)):
-            print(f"  {tell(self._game, positions[number], positions[number + 1], seat)}")
+        pairs = list(pairwise(positions))[first:]
+        if pairs:
+            print("\n" + "\n".join(f"  {tell(self._game, before, after, seat)}" for before, after in pairs))
 
     def _result(self) -> str:
         scores: list[int] = self._game.scores(self.states)[0].tolist()

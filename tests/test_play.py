@@ -121,7 +121,7 @@ def test_every_legal_move_can_be_typed(case: Case) -> None:
             assert {parse_move(game, states, typed) for typed in (text, text.upper(), f"  {text}", str(number))} == {
                 action
             }
-            assert re.search(rf"\b{number}  {re.escape(text.partition('@')[2] or text)}\b", listed)
+            assert re.search(rf"\b{number}(:|  ){re.escape(text.partition('@')[2] or text)}\b", listed)
 
 
 def test_the_list_of_piles_has_a_line_for_each_card() -> None:
@@ -129,8 +129,8 @@ def test_the_list_of_piles_has_a_line_for_each_card() -> None:
     states = game.new_states(lane_seeds(1, 1))
     play(game, states, game.action_to_text(states[0], legal_moves(game, states)[0]))
     first, *others = listing(game, states).splitlines()
-    assert first == "    1  pass"
-    cards = [re.match(r"  (..)@ +\d+  [a-d][1-3]", line) for line in others]
+    assert first == "  1:pass"
+    cards = [re.match(r"  (..)@ +\d+:[a-d][1-3] ", line) for line in others]
     assert all(cards) and len(cards) <= 10
 
 
