@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agents.agent import Agent
 from agents.heuristics import HeuristicAgent
 from agents.piles_pimc import PilesPimcAgent
+from agents.wall_mcts import WallMctsAgent
 from cardtable.game import Game
 
 _SEARCH = ("playouts", "ms")
@@ -54,6 +55,17 @@ _AGENTS: dict[str, _Entry] = {
         PilesPimcAgent,
         "tries each action in sampled games that fit its view, played out by rules of thumb",
         "piles-v0",
+        _SEARCH,
+    ),
+    "builder": _Entry(
+        lambda game: HeuristicAgent(game, "builder"),
+        "counts what its wall may become, and what a discard is worth to the next player",
+        "wall-v0",
+    ),
+    "mcts": _Entry(
+        WallMctsAgent,
+        "tries each action in sampled games that fit its view, played on by builder and valued as builder does",
+        "wall-v0",
         _SEARCH,
     ),
     "policy": _Entry(_policy, "policy:FILE is a network that `experiments train` has saved"),

@@ -13,6 +13,7 @@ from cardtable.cards import DECK_SIZE, FIRST_JOKER, RANKS, card_symbol, card_tex
 from cardtable.game import Game, Ints, LaneBuffers, States, Views, check_choice, check_options, make_rules
 from cardtable.kernel import Record, inner, kernel
 from wall_env import actions, encoding, engine, policies, render
+from wall_env.builder import WORK, builder_action
 from wall_env.engine import DISCARD, DRAW, LEFT, LOWEST_START, RIGHT, TAKE
 from wall_env.rules import REWARDS, WallRules
 from wall_env.state import CHOOSE, MAX_LEVELS, MAX_WIDTH, RULE_FIELDS, STATE, TURN, VALUE, VIEW
@@ -263,12 +264,35 @@ def _greedy_actions(views: Views, seeds: NDArray[np.uint64], num_actions: int, a
 
 
 @kernel
+def _playout_builder(states: States, seeds: NDArray[np.uint64], num_actions: int) -> int:
+    scratch = np.zeros(1, WORK)
+    unseen = np.empty(encoding.NUM_RANKS, np.int64)
+    decisions = 0
+    for lane in range(len(states)):
+        s, w = states[lane], scratch[0]
+        while s.to_move >= 0:
+            policies.count_deck(s, unseen)
+            engine.play(s, builder_action(s, unseen, w))
+            decisions += 1
+    return decisions
+
+
+@kernel
+def _builder_actions(views: Views, seeds: NDArray[np.uint64], num_actions: int, actions: Ints) -> None:
+    scratch = np.zeros(1, WORK)
+    unseen = np.empty(encoding.NUM_RANKS, np.int64)
+    for lane in range(len(views)):
+        policies.count_unseen(views[lane], unseen)
+        actions[lane] = builder_action(views[lane], unseen, scratch[0])
+
+
+@kernel
 def _play(states: States, action: int) -> None:
     engine.play(states[0], action)
 
 
-_PLAYOUTS = {"random": _playout_random, "greedy": _playout_greedy}
-_POLICIES = {"random": _random_actions, "greedy": _greedy_actions}
+_PLAYOUTS = {"random": _playout_random, "greedy": _playout_greedy, "builder": _playout_builder}
+_POLICIES = {"random": _random_actions, "greedy": _greedy_actions, "builder": _builder_actions}
 
 
 class WallGame(Game):
