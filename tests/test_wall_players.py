@@ -109,7 +109,7 @@ def test_mcts_keeps_to_its_time() -> None:
     assert game.action_mask(states)[np.arange(len(states)), actions].all()
 
 
-@pytest.mark.parametrize(("spec", "deals"), [("builder", 300), ("mcts:playouts=100", 60)])
+@pytest.mark.parametrize(("spec", "deals"), [("builder", 300), ("mcts:playouts=100", 30)])
 @pytest.mark.parametrize("players", [2, 4])
 def test_both_beat_greedy_clearly(players: int, spec: str, deals: int) -> None:
     """They lead by far more than twice the half-width of the interval, so that it holds for any seed."""
