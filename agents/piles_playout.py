@@ -9,15 +9,13 @@ from piles_env import engine
 from piles_env.careful import careful_action
 from piles_env.policies import greedy_action
 
-# The next turns are played carefully, the rest greedily: good replies matter, and greedy is five times as fast. With
-# equal numbers of playouts this is as strong as careful play to the end, with equal time much stronger.
-_CAREFUL_TURNS = 4
-
 
 @inner
-def play_out(s: Record, seat: int, seed: np.uint64) -> int:
-    """Play a game to its end; return the final margin of a seat's side, in points."""
-    careful_until = s.turn + _CAREFUL_TURNS
+def play_out(s: Record, careful_until: int, seed: np.uint64) -> int:
+    """Play a game to its end, carefully until a turn, then greedily; return the final margin of team 0, in points.
+
+    Good replies matter most, and greedy is five times as fast.
+    """
     while s.to_move >= 0:
         hand, turn = s.hand[s.to_move], widen(s.turn)
         if turn < careful_until:
@@ -25,5 +23,4 @@ def play_out(s: Record, seat: int, seed: np.uint64) -> int:
         else:
             action = greedy_action(s, hand, seed, chance.PLAYOUT, turn)
         engine.play(s, action)
-    margin = engine.public_margin(s)
-    return margin if seat % 2 == 0 else -margin
+    return engine.public_margin(s)

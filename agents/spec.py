@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from agents.agent import Agent
 from agents.heuristics import HeuristicAgent
+from agents.piles_ismcts import PilesIsmctsAgent
 from agents.piles_pimc import PilesPimcAgent
 from agents.wall_mcts import WallMctsAgent
 from cardtable.game import Game
@@ -54,6 +55,12 @@ _AGENTS: dict[str, _Entry] = {
     "pimc": _Entry(
         PilesPimcAgent,
         "tries each action in sampled games that fit its view, played out by rules of thumb",
+        "piles-v0",
+        _SEARCH,
+    ),
+    "ismcts": _Entry(
+        PilesIsmctsAgent,
+        "searches one tree of what all can see, in sampled games that fit its view",
         "piles-v0",
         _SEARCH,
     ),

@@ -22,7 +22,7 @@ GAMES: list[Game] = [
     WallGame(),
     WallGame(WallRules(num_players=4, num_decks=2)),
 ]
-SPECS = ["random", "greedy", "careful", "pimc:playouts=30"]
+SPECS = ["random", "greedy", "careful", "pimc:playouts=30", "ismcts:playouts=30"]
 PAIRS = [(game, spec) for game in GAMES for spec in SPECS if game.name == "piles-v0" or spec in SPECS[:2]]
 
 
