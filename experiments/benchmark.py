@@ -104,6 +104,10 @@ def measure(seconds: float, repeats: int) -> dict[str, Any]:
         **{f"{name} PettingZoo {maker}": _aec_rate(getattr(package, maker))
            for name, package in _GAMES.items() for maker in ("raw_env", "env")},
         **peers.pettingzoo_peers(),
+        **{f"Piles simulations, {policy} playouts from the start": _game_rate(policy)
+           for policy in ("random", "greedy", "careful")},
+        **{f"Piles simulations, {name} at the start": _simulation_rate(name) for name in ("pimc", "ismcts")},
+        **peers.open_spiel_searches(),
         "memory bandwidth (bytes written)": _bandwidth,
     }  # fmt: skip
     samples: dict[str, list[float]] = {name: [] for name in rates}
@@ -124,6 +128,12 @@ def measure(seconds: float, repeats: int) -> dict[str, Any]:
         "bytes per lane": {name: _lane_bytes(package) for name, package in _GAMES.items()},
         "bytes per step": {name: _step_bytes(package) for name, package in _GAMES.items()},
     }
+    result["milliseconds a move"] = {
+        f"{name} {spec}": _move_time(package, spec) for name, package, spec in (
+            ("Piles", piles_env, "careful"), ("Piles", piles_env, "pimc:playouts=1000"),
+            ("Piles", piles_env, "ismcts:playouts=1000"), ("Wall", wall_env, "builder"),
+            ("Wall", wall_env, "mcts:playouts=1000"))
+    }  # fmt: skip
     _unpin(cores)
     result["threads"] = {name: _thread_ratio(package, seconds, repeats) for name, package in _GAMES.items()}
     result["compile"] = {name: _compile_times(package.__name__) for name, package in _GAMES.items()}
@@ -148,6 +158,55 @@ def _playout_rate(package: Any, policy: str) -> Callable[[float], float]:
         return steps / (time.perf_counter() - began)
 
     return rate
+
+
+def _game_rate(policy: str) -> Callable[[float], float]:
+    """Games of Piles a second, from the first card to the last, without dealing."""
+    game = piles_env.make_game()
+    seeds = lane_seeds(0, _PLAYOUTS)
+    deals = game.new_states(seeds)
+
+    def rate(seconds: float) -> float:
+        states = deals.copy()
+        games, began = 0, time.perf_counter()
+        while not games or time.perf_counter() - began < seconds:
+            states[:] = deals
+            game.playout(states, seeds, policy)
+            games += _PLAYOUTS
+        return games / (time.perf_counter() - began)
+
+    return rate
+
+
+def _simulation_rate(name: str) -> Callable[[float], float]:
+    """Simulations a second of a search with 1,000 playouts, in which all cards are still to be played."""
+    game = piles_env.make_game()
+    agent = make_agent(f"{name}:playouts=1000", game)
+    states = game.new_states(lane_seeds(0, 1))
+    views = game.view(states, game.current_player(states))
+
+    def rate(seconds: float) -> float:
+        simulations, began = 0, time.perf_counter()
+        while not simulations or time.perf_counter() - began < seconds:
+            agent.act(views)
+            simulations += 1000
+        return simulations / (time.perf_counter() - began)
+
+    return rate
+
+
+def _move_time(package: Any, spec: str) -> float:
+    """Mean milliseconds that an agent takes for a decision, over four games that it plays with itself."""
+    game: Game = package.make_game()
+    agent = make_agent(spec, game)
+    states = game.new_states(lane_seeds(0, 4))
+    agent.act(game.view(states, game.current_player(states)))  # compiles
+    decisions, began = 0, time.perf_counter()
+    while len(states):
+        game.step(states, agent.act(game.view(states, game.current_player(states))))
+        decisions += len(states)
+        states = states[~game.terminated(states)]
+    return 1000 * (time.perf_counter() - began) / decisions
 
 
 def _vector_rate(package: Any, lanes: int) -> Callable[[float], float]:
@@ -345,7 +404,7 @@ def report(result: dict[str, Any]) -> str:
     rates: dict[str, float] = result["rates"]
     best = {name: max(rate for key, rate in rates.items() if key.startswith(f"{name} vector")) for name in _GAMES}
     bandwidth = rates["memory bandwidth (bytes written)"]
-    rows = [["one core", "steps a second", "beside", "ratio"]]
+    rows = [["one core", "steps or simulations a second", "beside", "ratio"]]
     for name, rate in rates.items():
         if name.startswith("memory"):
             continue
@@ -353,6 +412,8 @@ def report(result: dict[str, Any]) -> str:
         ratio = f"{rate / rates[peer]:.2f}" if peer else ""
         rows.append([name, f"{rate:,.0f}", peer or "", ratio])
     lines = [table(rows), ""]
+    times = ", ".join(f"{name} {time:.3g}" for name, time in result["milliseconds a move"].items())
+    lines.append(f"Milliseconds a move, mean over four games of the agent with itself: {times}")
     for name in _GAMES:
         share = best[name] * result["bytes per step"][name] / bandwidth
         lanes = [rates[f"{name} vector, {count} lanes"] for count in _BATCHES]
@@ -391,7 +452,9 @@ def _peer_of(name: str, rates: dict[str, float]) -> str | None:
     """The peer beside which a figure of ours is put, if it was measured."""
     if not name.startswith(tuple(_GAMES)):
         return None
-    if "playouts" in name:
+    if "simulations" in name:
+        peer = f"OpenSpiel bridge play, C++ {'ISMCTSBot' if 'ismcts' in name else 'MCTSBot'}"
+    elif "playouts" in name:
         peer = "OpenSpiel spades, C++ random bots"
     elif "vector" in name:
         peer = "OpenSpiel spades, Python, tensor and mask"

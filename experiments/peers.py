@@ -64,6 +64,47 @@ def open_spiel_bots() -> dict[str, Rate]:
     return {"OpenSpiel spades, C++ random bots": partial(_bot_rate, pyspiel, "spades")}
 
 
+def open_spiel_searches() -> dict[str, Rate]:
+    """OpenSpiel's searches in C++, with random rollouts, at the first card of bridge: simulations a second."""
+    try:
+        pyspiel = importlib.import_module("pyspiel")
+    except ImportError:
+        return {}
+    evaluator = pyspiel.RandomRolloutEvaluator(1, 0)
+
+    def mcts() -> Any:
+        return pyspiel.MCTSBot(pyspiel.load_game(_BRIDGE), evaluator, 2.0, _SIMULATIONS, 1000, False, 1, False)
+
+    def ismcts() -> Any:
+        final = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+        return pyspiel.ISMCTSBot(1, evaluator, 2.0, _SIMULATIONS, -1, final, True, False)
+
+    return {
+        "OpenSpiel bridge play, C++ MCTSBot": partial(_search_rate, pyspiel, mcts),
+        "OpenSpiel bridge play, C++ ISMCTSBot": partial(_search_rate, pyspiel, ismcts),
+    }
+
+
+_BRIDGE = "bridge(use_double_dummy_result=false)"  # so that the cards are played
+_SIMULATIONS = 1000
+_PASS, _ONE_NO_TRUMP = 52, 59  # action ids of the auction: pass, double, redouble, 1C, 1D, 1H, 1S, 1NT ...
+
+
+def _search_rate(pyspiel: Any, make_bot: Callable[[], Any], seconds: float) -> float:
+    state = pyspiel.load_game(_BRIDGE).new_initial_state()
+    numbers = np.random.default_rng(0)
+    while state.is_chance_node():
+        state.apply_action(int(numbers.choice(state.legal_actions())))
+    for call in (_ONE_NO_TRUMP, _PASS, _PASS, _PASS):
+        state.apply_action(call)
+    bot = make_bot()
+    simulations, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        bot.step(state)
+        simulations += _SIMULATIONS
+    return simulations / (time.perf_counter() - began)
+
+
 def _tensor_rate(pyspiel: Any, name: str, seconds: float) -> float:
     game = pyspiel.load_game(name)
     numbers = np.random.default_rng(0).random(1 << 16).tolist()

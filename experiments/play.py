@@ -18,7 +18,7 @@ from experiments.files import write_atomically
 from experiments.moves import legal_moves, listing, parse_move, tell
 
 HUMAN = "human"
-_HINTS = {"piles-v0": "pimc", "wall-v0": "greedy"}  # the strongest of those that answer at once
+_HINTS = {"piles-v0": "pimc", "wall-v0": "mcts"}  # the strongest that answer at once
 _SCREEN = 60  # lines that push one person's cards out of the next one's sight
 _EXAMPLES = {"piles-v0": "10h@b2 or pass", "wall-v0": "draw, take, left or build 1.3 (level.position)"}
 _HELP = """\
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, help="seed of the deal and of the agents (default: another each time)")
     parser.add_argument("--record", type=Path, metavar="FILE", help="new file for the game's record, a line of JSON")
-    parser.add_argument("--hint", metavar="AGENT", help="the agent that gives hints (default: piles pimc, wall greedy)")
+    parser.add_argument("--hint", metavar="AGENT", help="the agent that gives hints (default: piles pimc, wall mcts)")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between boards when you watch (default 0)")
 
 
