@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from agents.piles_playout import play_out
 from agents.search import SearchAgent
 from cardtable import chance
-from cardtable.game import Ints, States, Views
+from cardtable.game import Game, Ints, States, Views
 from cardtable.kernel import Record, inner, kernel
 from piles_env import engine
 from piles_env.view import determinize
@@ -62,6 +62,48 @@ def _act(
 ) -> None:
     for lane in range(len(views)):
         out[lane] = _search(views[lane], playouts, seeds[lane], worlds, mask)
+
+
+@kernel
+def _weigh(
+    views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States, mask: NDArray[np.int8],
+    values: NDArray[np.float32],
+) -> None:  # fmt: skip
+    trial = worlds[1]
+    for lane in range(len(views)):
+        v = views[lane]
+        engine.write_mask(v, v.hand, mask)
+        actions = np.flatnonzero(mask)
+        sign = 1 if v.seat % 2 == 0 else -1
+        sums = np.zeros(len(actions), np.int64)
+        count = max(1, playouts // len(actions))
+        for number in range(count):
+            world_seed = chance.draw(seeds[lane], chance.WORLD, number)
+            determinize(v, world_seed, worlds[0])
+            for k in range(len(actions)):
+                _copy(worlds)
+                engine.play(trial, actions[k])
+                sums[k] += sign * play_out(trial, v.turn + 1 + _CAREFUL_TURNS, world_seed)
+        values[lane] = np.nan
+        for k in range(len(actions)):
+            values[lane, actions[k]] = sums[k] / count
+
+
+def action_values(game: Game, views: Views, playouts: int, seeds: NDArray[np.uint64]) -> NDArray[np.float32]:
+    """The mean final margin of the viewer's side, in points, after each action, by flat Monte Carlo.
+
+    Args:
+        game: Piles.
+        views: views [B] of seats that are to move.
+        playouts: games to play for each view, shared equally among its legal actions (at least one each).
+        seeds: uint64 [B].
+
+    Returns:
+        float32 [B, A], NaN where an action is not legal.
+    """
+    values = np.empty((len(views), game.num_actions), np.float32)
+    _weigh(views, playouts, seeds, game.empty_states(2), np.empty(game.num_actions, np.int8), values)
+    return values
 
 
 class PilesPimcAgent(SearchAgent):

@@ -3,9 +3,11 @@
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from agents.agent import Agent
 from agents.heuristics import HeuristicAgent
+from agents.network import SHIPPED, Network, NetworkAgent
 from agents.piles_ismcts import PilesIsmctsAgent
 from agents.piles_pimc import PilesPimcAgent
 from agents.wall_mcts import WallMctsAgent
@@ -31,14 +33,18 @@ class _Entry:
     parameters: tuple[str, ...] = ()
 
 
-def _policy(game: Game, path: str) -> Agent:
-    if not path:
+def _policy(game: Game, name: str) -> Agent:
+    shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.npz"))}
+    if name in shipped or name.endswith(".npz"):
+        return NetworkAgent(game, Network.load(shipped.get(name, Path(name))))
+    if not name.endswith(".zip"):
         raise ValueError(
-            "policy needs a file that `experiments train` has saved, as in 'policy:runs/piles-4p/model.zip'"
+            f"policy needs {' or '.join(map(repr, shipped)) or 'a file'}, or a file of your own: one that `experiments "
+            f"train` has saved, as in 'policy:runs/piles-4p/model.zip', or `experiments imitate` (.npz), not {name!r}"
         )
-    from agents.policy import PolicyAgent  # torch is loaded only when a network is to play
+    from agents.policy import PolicyAgent  # torch is loaded only when such a network is to play
 
-    return PolicyAgent.load(game, path)
+    return PolicyAgent.load(game, name)
 
 
 _AGENTS: dict[str, _Entry] = {
@@ -75,7 +81,7 @@ _AGENTS: dict[str, _Entry] = {
         "wall-v0",
         _SEARCH,
     ),
-    "policy": _Entry(_policy, "policy:FILE is a network that `experiments train` has saved"),
+    "policy": _Entry(_policy, "policy:NAME is a network that is shipped, policy:FILE one that you have trained"),
 }
 
 

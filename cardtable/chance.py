@@ -22,6 +22,7 @@ SAMPLE = 8  # an agent's draw from its action probabilities
 LEARNER_SIDE = 9  # which side a learner plays
 OPPONENT = 10  # who plays the other side
 AGENT = 11  # the seed of a match's k-th agent
+LABEL = 12  # games and searches whose positions are to be learnt from
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -6,6 +6,8 @@ import sys
 
 _COMMANDS = {
     "train": "train a network by self-play and measure it",
+    "label": "make positions with values of their actions, by search",
+    "imitate": "fit a network to labelled positions and measure it",
     "benchmark": "measure how fast everything is, beside what else is installed",
     "evaluate": "play two agents against each other on duplicate deals",
     "play": "play in the terminal, or watch agents play",

@@ -1,0 +1,157 @@
+"""`python -m experiments imitate`: fit a network to labelled positions, so that it plays like the search without it.
+
+The network learns the value of every legal action (squared error, margins in units of 20 points); it then plays the
+action that it values most. Each batch is turned by one of the game's symmetries at random.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from agents import make_agent
+from agents.network import Layer, Network, NetworkAgent, describe_game
+from cardtable.game import Game
+from experiments import label
+from experiments.evaluate import evaluate
+from experiments.files import new_folder, write_atomically
+from experiments.progress import bar
+from piles_env import PilesGame
+
+_UNIT = 20.0  # points
+_BATCH = 1024
+_HELD_OUT = 20  # every so many-th file is kept for testing
+_RATES = 1e-3, 2e-5  # Adam's learning rate, falling along half a cosine
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("labels", type=Path, help="a folder that `label` has filled")
+    parser.add_argument("--epochs", type=int, default=20, help="times that each position is seen (default 20)")
+    parser.add_argument("--widths", type=int, nargs="+", default=[512, 256], help="hidden layers (default 512 256)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of weights and batches (default 0)")
+    parser.add_argument("--deals", type=int, default=500, help="deals on which the result is measured (default 500)")
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="parent of the run's folder (default runs)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    if arguments.epochs < 1 or min(arguments.widths) < 1:
+        raise ValueError("--epochs and --widths must be at least 1")
+    game, files = label.load(arguments.labels)
+    assert isinstance(game, PilesGame)
+    folder = new_folder(arguments.out, f"piles-{game.num_players}p-imitate")
+    network = fit(game, files, arguments.widths, arguments.epochs, arguments.seed, arguments.labels)
+    path = folder / "policy.npz"
+    write_atomically(path, network.save)
+    print(f"saved as {path} ({path.stat().st_size / 1e6:.2f} MB); {json.dumps(network.about['training'])}")
+    opponents = [(name, make_agent(name, game)) for name in ("random", "greedy", "careful")]
+    report = evaluate(game, "network", NetworkAgent(game, network), opponents, arguments.deals)
+    write_atomically(folder / "result.md", lambda file: file.write_text(report + "\n", encoding="utf-8"))
+    print(report)
+
+
+def fit(game: PilesGame, files: list[Path], widths: list[int], epochs: int, seed: int, labels: Path) -> Network:
+    """Fit a network to the files of a folder of labels; each is in memory while it is learnt from."""
+    torch.manual_seed(seed)
+    torch.set_num_threads(2)
+    train = [file for k, file in enumerate(files) if k % _HELD_OUT] or files
+    test = files[::_HELD_OUT]
+    scale = np.maximum(np.maximum(np.abs(game.layout.low), np.abs(game.layout.high)), 1).astype(np.float32)
+    net = _new_net(game, widths)
+    batches = _Batches(game, train, seed)
+    steps = epochs * (batches.positions // _BATCH)
+    optimiser = torch.optim.Adam(net.parameters(), lr=_RATES[0])
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps, _RATES[1])
+    progress = bar(steps, "fitting", unit="batch")
+    began, losses = time.monotonic(), []
+    factor = torch.as_tensor(1.0 / scale)
+    for observations, values in batches.draw(steps):
+        loss = _loss(net(torch.as_tensor(observations) * factor), values)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+        progress.update()
+        if len(losses) % 50 == 0:
+            progress.set_postfix_str(f"loss {np.mean(losses[-50:]):.4f}")
+    progress.close()
+    with torch.no_grad():
+        held_out = _Batches(game, test, seed)
+        error = np.mean([float(_loss(net(torch.as_tensor(seen) * factor), values))
+                         for seen, values in held_out.in_order()])  # fmt: skip
+    made = json.loads((labels / "labels.json").read_text())
+    about = describe_game(game) | {
+        "training": {
+            "method": "imitate", "positions": batches.positions, "playouts": made["playouts"],
+            "seeds": [made["seed"], seed], "epochs": epochs, "widths": widths,
+            "loss": round(float(np.mean(losses[-200:])), 5), "held-out loss": round(float(error), 5),
+            "seconds": round(time.monotonic() - began),
+        }
+    }  # fmt: skip
+    return Network(_layers(net, scale), about)
+
+
+def _new_net(game: Game, widths: list[int]) -> torch.nn.Sequential:
+    sizes = [game.layout.size, *widths, game.num_actions]
+    parts: list[torch.nn.Module] = []
+    for wide, narrow in pairwise(sizes):
+        parts += [torch.nn.Linear(wide, narrow), torch.nn.ReLU()]
+    return torch.nn.Sequential(*parts[:-1])
+
+
+def _layers(net: torch.nn.Sequential, scale: NDArray[np.float32]) -> list[Layer]:
+    """Weights and biases as `Network` wants them."""
+    linear = [part for part in net if isinstance(part, torch.nn.Linear)]
+    layers = [(part.weight.detach().numpy().T.copy(), part.bias.detach().numpy().copy()) for part in linear]
+    layers[0] = (layers[0][0] / scale[:, None], layers[0][1])
+    layers[-1] = (layers[-1][0] * np.float32(_UNIT), layers[-1][1] * np.float32(_UNIT))
+    return layers
+
+
+def _loss(predicted: torch.Tensor, values: NDArray[np.float32]) -> torch.Tensor:
+    """Mean squared error over legal actions; the values of others are NaN."""
+    target = torch.as_tensor(values) / _UNIT
+    legal = ~torch.isnan(target)
+    return ((predicted - target)[legal] ** 2).mean()
+
+
+class _Batches:
+    """The positions of some files, all in memory: observations int8 and values float16."""
+
+    def __init__(self, game: PilesGame, files: list[Path], seed: int) -> None:
+        self._symmetries = game.symmetries
+        self._random = np.random.default_rng(seed)
+        parts = [self._read(game, file) for file in files]
+        self._observations = np.concatenate([observations for observations, _ in parts])
+        self._values = np.concatenate([values for _, values in parts])
+        self.positions = len(self._values)
+
+    @staticmethod
+    def _read(game: Game, path: Path) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
+        with np.load(path) as file:
+            views = file["views"].view(game.view_dtype)
+            return game.observe(views)[0], file["values"]
+
+    def draw(self, steps: int) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Batches of all positions in random order, over and over, each turned by one of the game's symmetries."""
+        order = np.empty(0, np.int64)
+        for _ in range(steps):
+            if len(order) < _BATCH:
+                order = self._random.permutation(self.positions)
+            chosen, order = order[:_BATCH], order[_BATCH:]
+            symmetry = self._symmetries[self._random.integers(len(self._symmetries))]
+            observations = self._observations[chosen][:, symmetry.observation]
+            values = self._values[chosen][:, symmetry.action]
+            yield observations.astype(np.float32), values.astype(np.float32)
+
+    def in_order(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """All positions once, as they are."""
+        for first in range(0, self.positions, _BATCH):
+            part = slice(first, first + _BATCH)
+            yield self._observations[part].astype(np.float32), self._values[part].astype(np.float32)

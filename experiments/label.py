@@ -1,0 +1,109 @@
+"""`python -m experiments label`: positions of Piles with what search thinks of every action, to learn from.
+
+The games are played by the search itself, with some random moves for variety. A folder is filled file by file; what is
+there already is kept, so an interrupted run goes on where it was, and more positions can be added later.
+"""
+
+import argparse
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from agents.piles_pimc import action_values
+from cardtable.chance import LABEL, below, draw_each, lane_seeds
+from cardtable.game import Game, make_game
+from experiments import games
+from experiments.files import write_atomically
+from experiments.progress import bar
+from piles_env.state import NUM_TURNS
+
+_GAMES = 50  # in one file
+_PER_FILE = _GAMES * NUM_TURNS
+_RANDOM_MOVES = 10  # per cent
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--players", type=int, help="number of players: 4 or 2 (default 4)")
+    parser.add_argument("--positions", type=int, default=200_000, help="how many in all (default 200000)")
+    parser.add_argument("--playouts", type=int, default=300, help="games played for each position (default 300)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the games (default 0)")
+    parser.add_argument("--threads", type=int, default=2, help="files made at a time (default 2)")
+    parser.add_argument("--out", type=Path, required=True, help="the folder")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    for name in ("positions", "playouts", "threads"):
+        if getattr(arguments, name) < 1:
+            raise ValueError(f"--{name} must be at least 1, not {getattr(arguments, name)}")
+    game = games.make("piles", arguments.players)
+    folder: Path = arguments.out
+    settings = {"game": game.name, "rules": asdict(game.rules), "playouts": arguments.playouts, "seed": arguments.seed}
+    _claim(folder, settings)
+    count = -(-arguments.positions // _PER_FILE)
+    seeds = lane_seeds(arguments.seed, count)
+    missing = [number for number in range(count) if not _file(folder, number).exists()]
+    progress = bar(count * _PER_FILE, "labelling", unit="position", initial=(count - len(missing)) * _PER_FILE)
+    # The kernels release the GIL, so threads keep all cores busy.
+    with ThreadPoolExecutor(arguments.threads) as pool:
+        jobs = [pool.submit(_make_file, game, folder, number, seeds[number], arguments.playouts, progress)
+                for number in missing]  # fmt: skip
+        try:
+            for job in jobs:
+                job.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    progress.close()
+    print(f"{count * _PER_FILE:,} positions are in {folder}")
+
+
+def _claim(folder: Path, settings: dict[str, object]) -> None:
+    """Write down what a folder's labels are, or check that it holds the same."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "labels.json"
+    if not path.exists():
+        write_atomically(path, lambda file: file.write_text(json.dumps(settings, indent=2) + "\n"))
+    found = json.loads(path.read_text())
+    for name, value in settings.items():
+        if found.get(name) != value:
+            raise ValueError(f"{folder} holds labels with {name} {found.get(name)}, not {value}; take another folder")
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"{number:05}.npz"
+
+
+def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts: int, progress: object) -> None:
+    """Play `_GAMES` games and write their views and action values."""
+    states = game.new_states(draw_each(np.full(_GAMES, seed), LABEL, np.arange(_GAMES)))
+    views = game.empty_views(_PER_FILE)
+    values = np.empty((_PER_FILE, game.num_actions), np.float16)
+    for turn in range(NUM_TURNS):
+        part = slice(turn * _GAMES, (turn + 1) * _GAMES)
+        game.view(states, game.current_player(states), out=views[part])
+        seeds = draw_each(np.full(_GAMES, seed), LABEL, _GAMES * (turn + 1) + np.arange(_GAMES))
+        found = action_values(game, views[part], playouts, seeds)
+        values[part] = found
+        actions = np.nanargmax(found, axis=1)
+        random = np.array([below(each, LABEL, 0, 100) < _RANDOM_MOVES for each in seeds])
+        actions[random] = game.policy_actions(views[part][random], seeds[random], "random")
+        game.step(states, actions)
+        progress.update(_GAMES)  # type: ignore[attr-defined]
+    write_atomically(_file(folder, number), lambda file: np.savez(file, views=views.view(np.uint8), values=values))
+
+
+def load(folder: Path) -> tuple[Game, list[Path]]:
+    """The game of a folder of labels, and its files.
+
+    Raises:
+        ValueError: if it holds none.
+    """
+    path = folder / "labels.json"
+    files = sorted(folder.glob("*.npz"))
+    if not path.exists() or not files:
+        raise ValueError(f"there are no labels in {folder}; make some with `python -m experiments label`")
+    settings = json.loads(path.read_text())
+    return make_game(settings["game"], **settings["rules"]), files

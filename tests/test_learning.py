@@ -1,0 +1,141 @@
+"""Labels, imitation and networks without torch."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents import make_agent
+from agents.network import Network, NetworkAgent, describe_game
+from agents.piles_pimc import action_values
+from cardtable.chance import lane_seeds
+from experiments import label
+from experiments.__main__ import main as command
+from piles_env import PilesGame, PilesRules
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labels")
+    assert command(["label", "--positions", "3000", "--playouts", "1", "--out", str(folder)]) == 0
+    return folder
+
+
+def random_network(game: PilesGame, seed: int = 0) -> Network:
+    random = np.random.default_rng(seed)
+    sizes = [game.layout.size, 24, 16, game.num_actions]
+    layers = [
+        (random.normal(size=(a, b)).astype(np.float32), random.normal(size=b).astype(np.float32))
+        for a, b in pairwise(sizes)
+    ]
+    return Network(layers, describe_game(game))
+
+
+def observations(game: PilesGame, count: int) -> np.ndarray:
+    states = game.new_states(lane_seeds(7, count))
+    for _ in range(9):
+        game.step(states, make_agent("greedy", game).act(game.view(states, game.current_player(states))))
+    return game.show(states, game.current_player(states).astype(np.int64))[0]
+
+
+def test_a_network_computes_what_torch_does_and_the_same_in_any_batch() -> None:
+    game = PilesGame()
+    network = random_network(game)
+    parts: list[torch.nn.Module] = []
+    for weights, bias in network.layers:
+        linear = torch.nn.Linear(*weights.shape)
+        linear.weight.data, linear.bias.data = torch.tensor(weights.T), torch.tensor(bias)
+        parts += [linear, torch.nn.ReLU()]
+    seen = observations(game, 40)
+    with torch.no_grad():
+        expected = torch.nn.Sequential(*parts[:-1])(torch.tensor(seen, dtype=torch.float32)).numpy()
+    found = network.values(seen)
+    assert np.allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    for row in range(len(seen)):
+        assert (network.values(seen[row : row + 1])[0] == found[row]).all()
+
+
+def test_a_network_survives_its_file(tmp_path: Path) -> None:
+    game = PilesGame()
+    network = random_network(game)
+    path = tmp_path / "net.npz"
+    network.save(path)
+    again = Network.load(path)
+    assert again.about == network.about
+    seen = observations(game, 5)
+    assert (again.values(seen) == network.values(seen)).all()
+    agent = make_agent(f"policy:{path}", game)
+    assert isinstance(agent, NetworkAgent)
+
+
+def test_networks_for_something_else_are_refused(tmp_path: Path) -> None:
+    game, duel = PilesGame(), PilesGame(PilesRules(num_players=2))
+    path = tmp_path / "net.npz"
+    random_network(game).save(path)
+    with pytest.raises(ValueError, match=r"the network was made for rules .*'num_players': 4"):
+        make_agent(f"policy:{path}", duel)
+    assert make_agent(f"policy:{path}", PilesGame(PilesRules(reward="win")))  # the reward changes nothing
+    with pytest.raises(ValueError, match="there is no file"):
+        make_agent(f"policy:{tmp_path / 'other.npz'}", game)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="is no network"):
+        make_agent(f"policy:{path}", game)
+
+
+def test_action_values_are_the_margin_when_all_is_known() -> None:
+    game = PilesGame()
+    states = game.new_states(lane_seeds(1, 30))
+    agent = make_agent("greedy", game)
+    for _ in range(39):
+        game.step(states, agent.act(game.view(states, game.current_player(states))))
+    views = game.view(states, game.current_player(states))
+    values = action_values(game, views, 1, lane_seeds(2, 30))
+    masks = game.action_mask(states)
+    assert (np.isnan(values) == (masks == 0)).all()
+    for lane in range(len(states)):
+        for action in np.flatnonzero(masks[lane]):
+            end = states[lane : lane + 1].copy()
+            game.step(end, np.array([action]))
+            scores = game.scores(end)[0]
+            own = int(views["seat"][lane]) % 2
+            assert values[lane, action] == scores[own] - scores[1 - own]
+
+
+def test_labels_are_reproducible_and_an_interrupted_run_goes_on(labels: Path, tmp_path: Path) -> None:
+    game, files = label.load(labels)
+    assert game == PilesGame()
+    assert [file.name for file in files] == ["00000.npz", "00001.npz"]
+    before = files[0].read_bytes()
+    with np.load(files[1]) as file:
+        expected = {name: file[name] for name in file.files}
+    files[1].unlink()
+    assert command(["label", "--positions", "3000", "--playouts", "1", "--out", str(labels)]) == 0
+    assert files[0].read_bytes() == before
+    with np.load(files[1]) as file:
+        for name, array in expected.items():
+            assert np.array_equal(file[name], array, equal_nan=name == "values")
+    views = expected["views"].view(game.view_dtype)
+    assert (views["seat"] == views["to_move"]).all() and len(views) == 2000
+    assert (np.isnan(expected["values"]) == (game.observe(views)[1] == 0)).all()
+
+
+def test_labels_of_other_settings_are_not_mixed(labels: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["label", "--positions", "3000", "--playouts", "2", "--out", str(labels)]) == 1
+    assert "holds labels with playouts 1, not 2" in capsys.readouterr().err
+    assert command(["imitate", str(labels / "nowhere")]) == 1
+    assert "there are no labels in" in capsys.readouterr().err
+
+
+def test_imitation_ends_in_a_network_that_plays(
+    labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["imitate", str(labels), "--epochs", "8", "--widths", "32", "--deals", "20", "--out", str(tmp_path)]
+    assert command(words) == 0
+    printed = capsys.readouterr().out
+    folder = tmp_path / "piles-4p-imitate"
+    assert str(folder / "policy.npz") in printed and "| network | random" in printed
+    about = Network.load(folder / "policy.npz").about["training"]
+    assert about["positions"] == 2000 and about["epochs"] == 8
+    assert about["loss"] < 1.5
