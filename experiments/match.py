@@ -5,7 +5,6 @@ The deal is the sample: both agents play each deal from every side, and the mean
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from agents.agent import Agent
 from agents.lockstep import advance
 from cardtable.chance import agent_seeds, lane_seeds
 from cardtable.game import Game, Ints
+from experiments.statistics import half_width
 
 _LANES = 1024  # games in lock-step
 
@@ -40,27 +40,7 @@ class Result:
     @property
     def half_width(self) -> float:
         """Half the width of the mean's 95 % confidence interval, by Student's t over deals; infinite for one deal."""
-        deals = len(self.margins)
-        if deals < 2:
-            return float("inf")
-        return _student_t_95(deals - 1) * float(self.margins.std(ddof=1)) / sqrt(deals)
-
-
-def _student_t_95(degrees: int) -> float:
-    """The two-sided 95 % quantile of Student's t distribution.
-
-    Up to four degrees of freedom from a table, then the Cornish-Fisher series around the normal quantile (Abramowitz
-    and Stegun, 26.7.5), which errs by less than 0.2 %.
-    """
-    if degrees <= 4:
-        return (12.7062, 4.3027, 3.1824, 2.7764)[degrees - 1]
-    z, n = 1.959964, float(degrees)
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-    )
+        return half_width(self.margins)
 
 
 def seatings(game: Game) -> Ints:
