@@ -31,6 +31,7 @@ from piles_env.state import MAX_PLAYERS, NUM_PILES, NUM_TURNS
 # changed ones against them, on deals that are reported nowhere.
 _LEFT = np.log1p(np.arange(NUM_TURNS))[:, None]
 _BY_THREATS = 7.9 - 1.53 * _LEFT + np.sqrt(np.arange(NUM_KINDS + 1)) * (0.57 * _LEFT - 2.06)
+_BY_THREATS[0] = 99.0  # after the last card
 _BY_POINTS = np.log1p(np.arange(109)) * (0.59 * np.arange(NUM_TURNS)[:, None] / NUM_TURNS - 1.05)
 # The logistic function by sixteenths of log odds from -16 to 16.
 _CHANCE = 1.0 / (1.0 + np.exp(-np.arange(-256, 257) / 16))

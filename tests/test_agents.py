@@ -174,9 +174,7 @@ def test_wall_greedy_takes_a_best_action(options: dict[str, object]) -> None:
 
 def test_unknown_agents_are_named_with_the_known_ones() -> None:
     game = PilesGame()
-    with pytest.raises(
-        ValueError, match=r"unknown agent 'greeedy'.*random, greedy, .*, policy; did you mean 'greedy'"
-    ):
+    with pytest.raises(ValueError, match=r"unknown agent 'greeedy'.*random, greedy, .*, policy; did you mean 'greedy'"):
         make_agent("greeedy", game)
     with pytest.raises(ValueError, match="random does not understand 'x'; after the colon it takes nothing"):
         make_agent("random:x", game)
@@ -211,7 +209,44 @@ def test_views_that_an_agent_cannot_answer_are_refused(spec: str) -> None:
 
 
 @pytest.mark.parametrize("players", [4, 2])
-def test_pimc_beats_greedy_clearly(players: int) -> None:
+@pytest.mark.parametrize(
+    ("spec", "opponent", "deals"),
+    [
+        ("careful", "greedy", 30),
+        ("pimc:playouts=100", "greedy", 10),
+        ("ismcts:playouts=100", "greedy", 10),
+        ("pimc:playouts=300", "careful", 30),
+    ],
+)
+def test_better_players_of_piles_win_clearly(spec: str, opponent: str, deals: int, players: int) -> None:
     game = PilesGame(PilesRules(num_players=players))
-    result = play_match(game, (make_agent("pimc:playouts=100", game), make_agent("greedy", game)), deals=10, seed=1)
-    assert result.mean - result.half_width > 5
+    result = play_match(game, (make_agent(spec, game), make_agent(opponent, game)), deals, seed=1)
+    assert result.mean - result.half_width > 0
+
+
+@pytest.mark.parametrize(
+    ("game", "spec"), [(PilesGame(), "pimc"), (PilesGame(), "ismcts"), (WallGame(), "mcts")], ids=str
+)
+def test_a_search_may_be_given_a_time_instead(game: Game, spec: str) -> None:
+    states = positions(game, 6, seed=3)
+    actions = make_agent(f"{spec}:ms=20", game).act(game.view(states, game.current_player(states)))
+    assert game.action_mask(states)[np.arange(len(states)), actions].all()
+    with pytest.raises(ValueError, match=f"{spec} does not understand 'playouts=3,ms=20'"):
+        make_agent(f"{spec}:playouts=3,ms=20", game)
+
+
+def test_careful_knows_what_a_good_player_knows() -> None:
+    """Choices of `careful` in positions that leave no doubt, from P8 to P14."""
+    game = PilesGame()
+    agent = make_agent("careful", game)
+    wins = draws = 0
+    states = game.new_states(lane_seeds(9, 200))
+    for _ in range(39):
+        game.step(states, agent.act(game.view(states, game.current_player(states))))
+    views = game.view(states, game.current_player(states))
+    actions = agent.act(views)
+    for lane in range(len(states)):  # the last card: nothing is left to weigh but the points
+        values = _piles_values(game, states[lane : lane + 1])
+        wins += values[int(actions[lane])] == max(values.values())
+        draws += len(set(values.values())) == 1
+    assert draws < 100 and wins == 200
