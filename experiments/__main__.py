@@ -10,6 +10,7 @@ _COMMANDS = {
     "imitate": "fit a network to labelled positions and measure it",
     "benchmark": "measure how fast everything is, beside what else is installed",
     "evaluate": "play two agents against each other on duplicate deals",
+    "tournament": "play many agents on duplicate deals, in many processes, and rate them",
     "play": "play in the terminal, or watch agents play",
     "replay": "show a recorded game, position by position",
     "positions": "test agents on positions with an obvious move",
@@ -29,7 +30,8 @@ def main(words: list[str] | None = None) -> int:
             try:
                 module = importlib.import_module(f"experiments.{name}")
             except ModuleNotFoundError as error:
-                print(f"`{name}` needs packages that are not installed ({error}): pip install 'piles-wall[train]'")
+                extra = "tournament" if name == "tournament" else "train"
+                print(f"`{name}` needs packages that are not installed ({error}): pip install 'piles-wall[{extra}]'")
                 return 1
             module.add_arguments(command)
             run = module.run

@@ -4,8 +4,9 @@ The deal is the sample: all games of a deal meet the same chance, so their avera
 different deals are independent. Nothing here needs more than numpy.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from math import inf, log, nan, sqrt
 
@@ -101,6 +102,25 @@ def side_points(tournament: Tournament, result: GameResult) -> tuple[float, ...]
     )
 
 
+def with_opponents(tournament: Tournament) -> Tournament:
+    """A tournament of one-player games as if all agents had shared one table on each deal; others as they are.
+
+    Deals that some agent has not played yet are left out; who was at fault has the lowest return as its score.
+    """
+    if len(tournament.teams) > 1:
+        return tournament
+    agents = range(len(tournament.agents))
+    points: dict[int, dict[int, int]] = defaultdict(dict)
+    for result in tournament.results:
+        points[result.deal][result.seating[0]] = int(side_points(tournament, result)[0])
+    results = [
+        GameResult(deal, tuple(agents), tuple(found[agent] for agent in agents), -1, "ok", (), ())
+        for deal, found in points.items()
+        if len(found) == len(agents)
+    ]
+    return replace(tournament, players=len(agents), teams=tuple((seat,) for seat in agents), results=results)
+
+
 @dataclass(frozen=True)
 class Comparisons:
     """How agents did against each other, deal by deal.
@@ -131,6 +151,7 @@ class Comparisons:
 
 def compare(tournament: Tournament) -> Comparisons:
     """Compare the agents of a tournament, whatever the order of its results."""
+    tournament = with_opponents(tournament)
     agents = len(tournament.agents)
     deals, seatings, points = _arrays(tournament)
     margins, wins = _Means(deals, agents), _Means(deals, agents)
@@ -201,7 +222,7 @@ class _Means:
 
 def _arrays(tournament: Tournament) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Deals [games], agents [games, seats] and points [games, seats]."""
-    results = tournament.results
+    results = list(tournament.results)
     side_of = {seat: side for side, seats in enumerate(tournament.teams) for seat in seats}
     sides = [side_of[seat] for seat in range(tournament.players)]
     points = np.array([side_points(tournament, result) for result in results], np.float64)

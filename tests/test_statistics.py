@@ -130,6 +130,17 @@ def test_partners_by_hand() -> None:
     assert comparisons.margins[0, 0, 2] == 1.0
 
 
+def test_agents_that_play_alone_are_compared_on_the_same_deals() -> None:
+    results = [
+        result(deal, (agent,), (scores[agent],), 2) for deal, scores in enumerate([(5, 3), (2, 9)]) for agent in (0, 1)
+    ]
+    alone = tournament(
+        [*results, result(2, (0,), (9,)), result(3, (0,), (9,), fault=0), result(3, (1,), (4,))], ((0,),)
+    )
+    assert compare(alone).pair_margins(0, 1).tolist() == [2.0, -7.0, -58.0]
+    assert compare(alone).pair_wins(0, 1).tolist() == [1.0, 0.0, 0.0]
+
+
 def test_a_tournament_without_results() -> None:
     for teams in (DUEL, PILES, ((0,),), ((0,), (1,), (2,))):
         comparisons = compare(tournament([], teams))

@@ -1,0 +1,74 @@
+"""The agents of a tournament by text, classes of one's own among them, and what tells whether they have changed."""
+
+import hashlib
+import importlib
+import sys
+from pathlib import Path
+
+import cardtable
+from agents import agent_names, make_agent
+from agents.agent import Agent
+from agents.network import SHIPPED
+from cardtable.game import Game
+
+
+def make_entrant(spec: str, game: Game) -> Agent:
+    """Make an agent: one that `make_agent` knows, or "module:Class", which is called with the game.
+
+    Python finds the module as it finds all others: in the working folder with `python -m experiments`.
+
+    Raises:
+        ValueError: if there is no such agent, or it cannot be made.
+    """
+    if not _is_own(spec):
+        return make_agent(spec, game)
+    module_name, _, class_name = spec.partition(":")
+    try:
+        agent: Agent = getattr(importlib.import_module(module_name), class_name)(game)
+    except Exception as error:  # the class may raise anything
+        raise ValueError(f"agent {spec!r} cannot be made: {type(error).__name__}: {error}") from error
+    for method in ("reset", "act"):
+        if not callable(getattr(agent, method, None)):
+            raise ValueError(f"agent {spec!r} has no method {method!r}; see agents.agent.Agent")
+    return agent
+
+
+def fingerprint(spec: str) -> str:
+    """A hash of the file that an agent was made from: the weights of a network, or the module of an own class.
+
+    Returns:
+        A SHA-256 in hexadecimal; "" for agents that come with this package, for which `code_fingerprint` stands.
+    """
+    name, _, rest = spec.partition(":")
+    if name == "policy":
+        shipped = SHIPPED / f"{rest}.npz"
+        return _hash([shipped if shipped.is_file() else Path(rest)])
+    if _is_own(spec):
+        source = sys.modules[name].__file__
+        return _hash([Path(source)]) if source else ""
+    return ""
+
+
+def code_fingerprint(game: Game) -> str:
+    """A hash of the source that decides how games go: the game's package, the agents' and `cardtable`."""
+    root = Path(str(cardtable.__file__)).parent.parent
+    packages = ("cardtable", "agents", type(game).__module__.partition(".")[0])
+    return _hash([path for package in packages for path in sorted((root / package).glob("*.py"))])
+
+
+def is_quick(spec: str) -> bool:
+    """Whether an agent is known to answer large batches in little time."""
+    return spec.partition(":")[0] in ("random", "greedy", "careful", "builder", "policy")
+
+
+def _is_own(spec: str) -> bool:
+    name, colon, _ = spec.partition(":")
+    return bool(colon) and name not in agent_names()
+
+
+def _hash(paths: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()

@@ -1,0 +1,226 @@
+"""`python -m experiments tournament`: many agents on duplicate deals, in many processes, whenever stopped gone on with.
+
+Results are stored in `games.sqlite` in the folder `--out`; the same command goes on from there.
+"""
+
+import argparse
+import importlib
+import itertools
+import platform
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from loky import cpu_count
+
+from agents import agent_names
+from cardtable.chance import agent_seeds, lane_seeds
+from experiments import games
+from experiments.arena import Batch, Contest
+from experiments.entrants import code_fingerprint, fingerprint, is_quick, make_entrant
+from experiments.evaluate import DEALS, SEED, table
+from experiments.progress import bar
+from experiments.results import Tournament
+from experiments.schedule import SCHEDULES, Schedule
+from experiments.statistics import ERROR, MIN_DEALS, compare, decided_after, margin_estimate
+from experiments.store import EXPORTS, Store, open_store
+from experiments.workers import play_all
+
+_QUICK_BATCH = 1024  # games in lock-step
+_SLOW_BATCH = 32  # for searches and agents that are not known here, so that results are stored every few seconds
+_PACKAGES = ("piles-wall", "numpy", "numba", "torch", "sb3-contrib")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    games.add_arguments(parser)
+    known = "; ".join(f"{name}: {description}" for name, description in agent_names().items())
+    parser.add_argument(
+        "--agents",
+        nargs="+",
+        required=True,
+        metavar="AGENT",
+        help=f"the agents. {known}; module:Class: a class of your own, called with the game",
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder for the results; run again to go on")
+    parser.add_argument("--deals", type=int, default=DEALS, help=f"number of deals (default {DEALS})")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"seed of deals and agents (default {SEED})")
+    parser.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        default=SCHEDULES[0],
+        help="round-robin: all against all; gauntlet: the first agent against each other; cross-play: each two of all "
+        "but the last as partners against two of the last (default round-robin)",
+    )
+    parser.add_argument("--workers", type=int, default=cpu_count(), help="number of processes (default: all cores)")
+    parser.add_argument(
+        "--max-seconds-per-move", type=float, metavar="X", help="who takes longer loses; games are then played singly"
+    )
+    parser.add_argument(
+        "--until-significant",
+        action="store_true",
+        help=f"stop as soon as all pairs that meet are told apart ({100 * ERROR:.0f} %% error for all pairs together)",
+    )
+    parser.add_argument("--records", action="store_true", help="store the moves of each game, too")
+    parser.add_argument("--export", choices=EXPORTS, help="write the games to games.csv, .parquet or .jsonl, too")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    _check(arguments)
+    game = games.make(arguments.game, arguments.players)
+    schedule = Schedule(arguments.schedule, game.teams, len(arguments.agents), arguments.seed)
+    for spec in arguments.agents:
+        make_entrant(spec, game)  # mistakes show here, in one line
+    contest = Contest(
+        game,
+        tuple(arguments.agents),
+        tuple(agent_seeds(lane_seeds(arguments.seed, 1)[0], len(arguments.agents))),
+        arguments.max_seconds_per_move,
+        arguments.records,
+    )
+    with open_store(arguments.out) as store:
+        store.begin(_identity(contest, schedule), _provenance())
+        deals = _play(contest, schedule, store, arguments)
+        print(_report(_tournament(contest, schedule, store, deals), arguments.out))
+        if arguments.export:
+            path = store.export(arguments.export, contest.agents, deals * schedule.games_per_deal)
+            print(f"games exported to {path}")
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.deals < 1:
+        raise ValueError(f"at least one deal is needed, not {arguments.deals}")
+    if arguments.workers < 1:
+        raise ValueError(f"--workers must be at least 1, not {arguments.workers}")
+    if arguments.max_seconds_per_move is not None and not arguments.max_seconds_per_move > 0:
+        raise ValueError(f"--max-seconds-per-move must be more than 0, not {arguments.max_seconds_per_move}")
+    if arguments.until_significant and arguments.players == 1:
+        raise ValueError("--until-significant tells opponents apart; with one player there are none")
+
+
+def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argparse.Namespace) -> int:
+    """Play what is not stored yet; return the number of deals after which the tournament ended."""
+    per_deal = schedule.games_per_deal
+    looks = _looks(arguments.deals) if arguments.until_significant else iter([arguments.deals])
+    seeds = [int(seed) for seed in lane_seeds(arguments.seed, arguments.deals)]
+    size = _QUICK_BATCH if all(is_quick(spec) for spec in contest.agents) else _SLOW_BATCH
+    stored = min(store.count(), arguments.deals * per_deal)
+    faults = 0
+    batches = _batches(schedule, seeds, stored, arguments.deals * per_deal, size)
+    with (
+        closing(play_all(contest, batches, arguments.workers, arguments.out / "moving")) as batches_played,
+        closing(bar(arguments.deals * per_deal, "tournament", unit="game", initial=stored)) as progress,
+    ):
+        # Games may be stored beyond the deal at which it ends; the table never depends on how many.
+        for look in looks:
+            while stored < look * per_deal:
+                played = next(batches_played)
+                store.add(played)
+                stored += len(played)
+                faults += sum(game.result.fault >= 0 for game in played)
+                progress.update(len(played))
+                if faults:
+                    progress.set_postfix_str(f"{faults} lost by a fault")
+            if look < arguments.deals and _all_decided(_tournament(contest, schedule, store, look)):
+                return look
+    return int(arguments.deals)
+
+
+def _looks(deals: int) -> Iterator[int]:
+    """After how many deals to look whether all is decided; seldom enough that looking costs little."""
+    look = MIN_DEALS
+    while look < deals:
+        yield look
+        look += max(1, look // 4)
+    yield deals
+
+
+def _all_decided(tournament: Tournament) -> bool:
+    """Whether it is decided who is better of each two agents that meet."""
+    comparisons = compare(tournament)
+    pairs = itertools.combinations(range(len(tournament.agents)), 2)
+    margins = [found for a, b in pairs if len(found := comparisons.pair_margins(a, b))]
+    return all(decided_after(found, ERROR / len(margins)) is not None for found in margins)
+
+
+def _batches(schedule: Schedule, seeds: list[int], first: int, last: int, size: int) -> Iterator[Batch]:
+    """The games first..last-1, in batches that end at multiples of `size` wherever one goes on from."""
+    while first < last:
+        end = min(last, first - first % size + size)
+        scheduled = tuple(schedule.games(first, end))
+        yield Batch(scheduled, tuple(seeds[game.deal] for game in scheduled))
+        first = end
+
+
+def _tournament(contest: Contest, schedule: Schedule, store: Store, deals: int) -> Tournament:
+    game = contest.game
+    return Tournament(
+        game=game.name,
+        players=game.num_players,
+        teams=game.teams,
+        schedule=schedule.kind,
+        seed=schedule.seed,
+        deals=deals,
+        agents=contest.agents,
+        results=store.results(deals * schedule.games_per_deal),
+        provenance=store.provenance(),
+        return_range=game.return_range,
+    )
+
+
+def _identity(contest: Contest, schedule: Schedule) -> Mapping[str, str]:
+    """What decides the results, and so must not change between runs."""
+    game = contest.game
+    rules = ", ".join(f"{name}={value!r}" for name, value in asdict(game.rules).items())
+    limit = contest.seconds_per_move
+    identity = {
+        "game": game.name,
+        "rules": rules,
+        "schedule": schedule.kind,
+        "seed": str(schedule.seed),
+        "agents": " ".join(map(shlex.quote, contest.agents)),
+        "seconds per move": "no limit" if limit is None else str(limit),
+        "records": "kept" if contest.records else "not kept",
+        "code": code_fingerprint(game)[:16],
+    }
+    for spec in contest.agents:
+        if hashed := fingerprint(spec):
+            identity[f"file of {spec}"] = hashed[:16]
+    return identity
+
+
+def _provenance() -> Mapping[str, str]:
+    """Where and by what a run is made."""
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        **versions,
+        "machine": f"{platform.platform()}, {platform.machine()}, {cpu_count()} cores",
+        "command line": shlex.join(sys.argv),
+    }
+
+
+def _report(tournament: Tournament, out: Path) -> str:
+    try:
+        module = importlib.import_module("experiments.tournament_report")
+    except ModuleNotFoundError:
+        return _plain_table(tournament)
+    return str(module.report(tournament, out))
+
+
+def _plain_table(tournament: Tournament) -> str:
+    comparisons = compare(tournament)
+    rows = [["agent", "against", "margin per deal", "95 % interval"]]
+    for a, b in itertools.combinations(range(len(tournament.agents)), 2):
+        if len(margins := comparisons.pair_margins(a, b)):
+            found = margin_estimate(margins)
+            interval = f"{found.low:+.2f} to {found.high:+.2f}"
+            rows.append([tournament.agents[a], tournament.agents[b], f"{found.mean:+.2f}", interval])
+    return table(rows)
