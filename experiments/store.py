@@ -8,7 +8,7 @@ import csv
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, overload
 
@@ -86,6 +86,11 @@ class Store:
     def results(self, count: int) -> "StoredResults":
         """The first so many games."""
         return StoredResults(self, count)
+
+    def record(self, number: int) -> str | None:
+        """A game's record, one line of JSON; None if records are not kept."""
+        found: str | None = next(self.rows("SELECT record FROM games WHERE number = ?", (number,)))[0]
+        return found
 
     def provenance(self) -> dict[str, str]:
         """What produced the games; where runs differ, all values in order."""
@@ -208,18 +213,16 @@ def open_store(out: Path) -> Iterator[Store]:
         OSError: if the folder cannot be written, another process has it open, or the database is damaged.
     """
     path = out / DATABASE
+    lock = FileLock(out / "lock", timeout=0)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with FileLock(out / "lock", timeout=0):
-            connection = _connect(path)
-            try:
-                yield Store(path, connection)
-            finally:
-                connection.close()
+        lock.acquire()
     except Timeout:
         raise OSError(f"another process plays a tournament in {out}; wait for it, or choose another --out") from None
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
-        raise OSError(f"cannot write in {out}: {error.strerror or error}; choose another --out") from error
+    except OSError as error:
+        raise OSError(f"cannot write in {out}: {error.strerror}; choose another --out") from error
+    with lock, closing(_connect(path)) as connection:
+        yield Store(path, connection)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

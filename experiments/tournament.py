@@ -4,11 +4,11 @@ Results are stored in `games.sqlite` in the folder `--out`; the same command goe
 """
 
 import argparse
-import importlib
 import itertools
 import platform
 import shlex
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
@@ -22,16 +22,17 @@ from cardtable.chance import agent_seeds, lane_seeds
 from experiments import games
 from experiments.arena import Batch, Contest
 from experiments.entrants import code_fingerprint, fingerprint, is_quick, make_entrant
-from experiments.evaluate import DEALS, SEED, table
+from experiments.evaluate import DEALS, SEED
 from experiments.progress import bar
 from experiments.results import Tournament
 from experiments.schedule import SCHEDULES, Schedule
-from experiments.statistics import ERROR, MIN_DEALS, compare, decided_after, margin_estimate
+from experiments.statistics import ERROR, MIN_DEALS, compare, decided_after
 from experiments.store import EXPORTS, Store, open_store
 from experiments.workers import play_all
 
 _QUICK_BATCH = 1024  # games in lock-step
 _SLOW_BATCH = 32  # for searches and agents that are not known here, so that results are stored every few seconds
+_TABLE_EVERY = 60.0  # seconds between tables of the standings so far
 _PACKAGES = ("piles-wall", "numpy", "numba", "torch", "sb3-contrib")
 
 
@@ -84,7 +85,9 @@ def run(arguments: argparse.Namespace) -> None:
     with open_store(arguments.out) as store:
         store.begin(_identity(contest, schedule), _provenance())
         deals = _play(contest, schedule, store, arguments)
-        print(_report(_tournament(contest, schedule, store, deals), arguments.out))
+        from experiments.tournament_report import report  # loads matplotlib, which nothing needs before
+
+        print(report(_tournament(contest, schedule, store, deals), arguments.out, store.record))
         if arguments.export:
             path = store.export(arguments.export, contest.agents, deals * schedule.games_per_deal)
             print(f"games exported to {path}")
@@ -108,7 +111,7 @@ def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argpars
     seeds = [int(seed) for seed in lane_seeds(arguments.seed, arguments.deals)]
     size = _QUICK_BATCH if all(is_quick(spec) for spec in contest.agents) else _SLOW_BATCH
     stored = min(store.count(), arguments.deals * per_deal)
-    faults = 0
+    faults, table_due = 0, time.monotonic() + _TABLE_EVERY
     batches = _batches(schedule, seeds, stored, arguments.deals * per_deal, size)
     with (
         closing(play_all(contest, batches, arguments.workers, arguments.out / "moving")) as batches_played,
@@ -124,9 +127,21 @@ def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argpars
                 progress.update(len(played))
                 if faults:
                     progress.set_postfix_str(f"{faults} lost by a fault")
+                if time.monotonic() > table_due and stored < look * per_deal:
+                    table_due = _show_standings(_tournament(contest, schedule, store, stored // per_deal))
             if look < arguments.deals and _all_decided(_tournament(contest, schedule, store, look)):
                 return look
     return int(arguments.deals)
+
+
+def _show_standings(tournament: Tournament) -> float:
+    """Print the standings so far; return when it is time for the next ones: making them must not take long in all."""
+    from experiments.tournament_report import running_table
+
+    began = time.monotonic()
+    print(f"\nafter {tournament.deals} deals:\n{running_table(tournament)}", file=sys.stderr)
+    ended = time.monotonic()
+    return ended + max(_TABLE_EVERY, 20 * (ended - began))
 
 
 def _looks(deals: int) -> Iterator[int]:
@@ -205,22 +220,3 @@ def _provenance() -> Mapping[str, str]:
         "machine": f"{platform.platform()}, {platform.machine()}, {cpu_count()} cores",
         "command line": shlex.join(sys.argv),
     }
-
-
-def _report(tournament: Tournament, out: Path) -> str:
-    try:
-        module = importlib.import_module("experiments.tournament_report")
-    except ModuleNotFoundError:
-        return _plain_table(tournament)
-    return str(module.report(tournament, out))
-
-
-def _plain_table(tournament: Tournament) -> str:
-    comparisons = compare(tournament)
-    rows = [["agent", "against", "margin per deal", "95 % interval"]]
-    for a, b in itertools.combinations(range(len(tournament.agents)), 2):
-        if len(margins := comparisons.pair_margins(a, b)):
-            found = margin_estimate(margins)
-            interval = f"{found.low:+.2f} to {found.high:+.2f}"
-            rows.append([tournament.agents[a], tournament.agents[b], f"{found.mean:+.2f}", interval])
-    return table(rows)
