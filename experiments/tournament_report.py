@@ -75,7 +75,7 @@ def running_table(tournament: Tournament) -> str:
 _METHODS = " ".join(
     f"""
     The deal is the sample: all games of a deal count as one observation, and the intervals (95 %) are over deals.
-    A margin is an agent's points less its opponent's; a draw is half a win; an agent's margin and wins are means
+    A margin is an agent's points less its opponent's on the same deal; a draw is half a win; margin and wins are means
     over its opponents, each counting the same. An agent at fault (a crash, an illegal move, slowness) loses by the
     widest margin that the rules allow. Ratings are by maximum likelihood in the model of Bradley and Terry, or of
     Plackett and Luce at tables with more than two sides, on Elo's scale with a mean of 1500, with one draw more between

@@ -1,5 +1,7 @@
 """Intervals cover what they promise, the sequential test errs as seldom as it says, and small examples by hand."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -19,9 +21,19 @@ from experiments.statistics import (
     student_t_95,
 )
 from tests.made_tournaments import DUEL, PILES, result, tournament
+from tests.playing import ROOT
 
+WITHOUT = """
+import sys
+sys.modules.update(dict.fromkeys(("scipy", "matplotlib", "jinja2", "choix"), None))
+import agents, experiments.match, experiments.statistics
+"""
 RUNS = 2000
 FIVE_SIGMA = 5 * (0.05 * 0.95 / RUNS) ** 0.5  # of a share of 5 % in that many runs
+
+
+def test_matches_and_statistics_need_no_further_packages() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT], cwd=ROOT, check=True)
 
 
 def test_quantiles_of_students_t() -> None:
