@@ -143,10 +143,13 @@ def _agents(contest: Contest) -> list[Agent]:
         import torch
 
         torch.set_num_threads(1)
-    if contest.seconds_per_move is not None:
-        for agent, seed in zip(agents, contest.agent_seeds, strict=True):
-            _warm_up(contest.game, agent, seed)
     return agents
+
+
+@lru_cache(maxsize=1)
+def _warm(contest: Contest) -> set[int]:
+    """The agents that have loaded and compiled what they need in this process."""
+    return set()
 
 
 def _warm_up(game: Game, agent: Agent, seed: int) -> None:
@@ -181,7 +184,11 @@ class _Table:
             _Fault: if an agent fails.
         """
         game, states = self._contest.game, self._states
-        agents = _agents(self._contest)
+        agents, warm = _agents(self._contest), _warm(self._contest)
+        for index in {int(agent) for agent in np.unique(self._seating)} - warm:
+            self._mark(index)
+            _warm_up(game, agents[index], self._contest.agent_seeds[index])
+            warm.add(index)
         for index, seed in enumerate(self._contest.agent_seeds):
             # Anew for each batch: should an agent remember games, they are the same ones whichever process plays.
             self._guard(index, partial(agents[index].reset, seed))
@@ -204,8 +211,7 @@ class _Table:
             playing = playing[~game.terminated(moving)]
 
     def _choose(self, agent: Agent, index: int, lanes: Ints, states: States, views: Views) -> Ints:
-        if self._marker is not None:
-            self._marker.write_text(str(index), encoding="utf-8")
+        self._mark(index)
         self._decisions[lanes, index] += 1
         began = time.perf_counter()
         try:
@@ -220,6 +226,10 @@ class _Table:
             return self._contest.game.check_actions(states, answer)
         except (ValueError, TypeError, OverflowError) as error:
             raise _Fault(index, _status("illegal", str(error).removeprefix("lane 0: "))) from error
+
+    def _mark(self, index: int) -> None:
+        if self._marker is not None:
+            self._marker.write_text(str(index), encoding="utf-8")
 
     def _guard(self, index: int, call: Callable[[], Answer]) -> Answer:
         """What an agent answers; whatever it raises is its fault."""

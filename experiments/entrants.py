@@ -11,6 +11,8 @@ from agents.agent import Agent
 from agents.network import SHIPPED
 from cardtable.game import Game
 
+_LONGEST_REASON = 200
+
 
 def make_entrant(spec: str, game: Game) -> Agent:
     """Make an agent: one that `make_agent` knows, or "module:Class", which is called with the game.
@@ -20,16 +22,22 @@ def make_entrant(spec: str, game: Game) -> Agent:
     Raises:
         ValueError: if there is no such agent, or it cannot be made.
     """
-    if not _is_own(spec):
-        return make_agent(spec, game)
-    module_name, _, class_name = spec.partition(":")
     try:
-        agent: Agent = getattr(importlib.import_module(module_name), class_name)(game)
-    except Exception as error:  # the class may raise anything
-        raise ValueError(f"agent {spec!r} cannot be made: {type(error).__name__}: {error}") from error
+        agent = _make_own(spec, game) if _is_own(spec) else make_agent(spec, game)
+    except ValueError:
+        raise
+    except Exception as error:  # own classes and damaged weights may raise anything
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise ValueError(f"agent {spec!r} cannot be made: {reason[:_LONGEST_REASON]}") from error
     for method in ("reset", "act"):
         if not callable(getattr(agent, method, None)):
             raise ValueError(f"agent {spec!r} has no method {method!r}; see agents.agent.Agent")
+    return agent
+
+
+def _make_own(spec: str, game: Game) -> Agent:
+    module_name, _, class_name = spec.partition(":")
+    agent: Agent = getattr(importlib.import_module(module_name), class_name)(game)
     return agent
 
 
