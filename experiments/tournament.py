@@ -9,7 +9,7 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +20,7 @@ from loky import cpu_count
 from agents import agent_names
 from cardtable.chance import agent_seeds, lane_seeds
 from experiments import games
-from experiments.arena import Batch, Contest
+from experiments.arena import Batch, Contest, Played
 from experiments.entrants import code_fingerprint, fingerprint, is_quick, make_entrant
 from experiments.evaluate import DEALS, SEED
 from experiments.progress import bar
@@ -57,6 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "but the last as partners against two of the last (default round-robin)",
     )
     parser.add_argument("--workers", type=int, default=cpu_count(), help="number of processes (default: all cores)")
+    parser.add_argument(
+        "--ray",
+        nargs="?",
+        const="local",
+        metavar="ADDRESS",
+        help="play on the Ray cluster at this address, on all its cores (without one: a cluster of this machine)",
+    )
     parser.add_argument(
         "--max-seconds-per-move", type=float, metavar="X", help="who takes longer loses; games are then played singly"
     )
@@ -114,7 +121,7 @@ def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argpars
     faults, table_due = 0, time.monotonic() + _TABLE_EVERY
     batches = _batches(schedule, seeds, stored, arguments.deals * per_deal, size)
     with (
-        closing(play_all(contest, batches, arguments.workers, arguments.out / "moving")) as batches_played,
+        closing(_start(contest, batches, arguments)) as batches_played,
         closing(bar(arguments.deals * per_deal, "tournament", unit="game", initial=stored)) as progress,
     ):
         # Games may be stored beyond the deal at which it ends; the table never depends on how many.
@@ -132,6 +139,20 @@ def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argpars
             if look < arguments.deals and _all_decided(_tournament(contest, schedule, store, look)):
                 return look
     return int(arguments.deals)
+
+
+def _start(
+    contest: Contest, batches: Iterator[Batch], arguments: argparse.Namespace
+) -> Generator[list[Played], None, None]:
+    if arguments.ray is None:
+        return play_all(contest, batches, arguments.workers, arguments.out / "moving")
+    try:
+        from experiments.ray_workers import play_all_on_ray
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"--ray needs packages that are not installed ({error}): pip install 'piles-wall[ray]'"
+        ) from None
+    return play_all_on_ray(contest, batches, arguments.ray)
 
 
 def _show_standings(tournament: Tournament) -> float:
