@@ -31,7 +31,7 @@ from experiments.store import EXPORTS, Store, open_store
 from experiments.workers import play_all
 
 _QUICK_BATCH = 1024  # games in lock-step
-_SLOW_BATCH = 32  # for searches and agents that are not known here, so that results are stored every few seconds
+_SLOW_BATCH = 8  # for searches and agents that are not known here, so that results are stored every few seconds
 _TABLE_EVERY = 60.0  # seconds between tables of the standings so far
 _PACKAGES = ("piles-wall", "numpy", "numba", "torch", "sb3-contrib")
 

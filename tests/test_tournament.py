@@ -120,7 +120,6 @@ def test_who_is_too_slow_loses_that_game_alone() -> None:
     assert time.monotonic() - began < 20
     statuses = Counter((result.fault, result.status) for result in found)
     assert set(statuses) == {(-1, "ok"), (1, "slow")}
-    assert max(result.seconds[1] for result in found if result.fault < 0) < 0.6 * 20
 
 
 def test_batches_do_not_matter_even_to_agents_that_remember() -> None:
@@ -179,7 +178,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path, monke
     monkeypatch.setattr(tournament_report, "report", lambda *given: "")  # as it is not about that
     rng = random.Random(5)
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
-    command = [sys.executable, "-m", "experiments", *words(broken, *agents, deals=500)]
+    command = [sys.executable, "-m", "experiments", *words(broken, *agents, deals=250)]
     count, kills = 0, 0
     for _ in range(5):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -202,11 +201,11 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path, monke
         assert len(found) >= count, "nothing is lost"
         count = len(found)
     assert kills == 5
-    assert 0 < count < 3000
-    assert main(words(broken, *agents, deals=500)) == 0
-    assert main(words(unbroken, *agents, deals=500, workers=2)) == 0
+    assert 0 < count < 1500
+    assert main(words(broken, *agents, deals=250)) == 0
+    assert main(words(unbroken, *agents, deals=250, workers=2)) == 0
     assert rows(broken) == rows(unbroken), "interruptions and the number of processes change nothing"
-    assert len(rows(unbroken)) == 3000
+    assert len(rows(unbroken)) == 1500
     assert any(row[5] >= 0 for row in rows(unbroken)), "a failing agent has been among them"
 
 
@@ -221,6 +220,11 @@ def test_the_same_command_goes_on_and_other_agents_are_refused(
     assert (out / "games.csv").read_text().count("\n") == 41
     assert main(words(out, "my_agents:Mine", "random")) == 0
     assert capsys.readouterr().out == first.replace(f"games exported to {out / 'games.csv'}\n", "")
+    before = rows(out)
+    assert main(words(out, "my_agents:Mine", "random", deals=23)) == 0
+    assert len(rows(out)) == 46
+    assert rows(out)[:40] == before, "more deals come at the end"
+    capsys.readouterr()
 
     def refused(*given: str) -> str:
         assert main(list(given)) == 1
