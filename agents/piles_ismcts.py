@@ -33,7 +33,7 @@ _NODE = record_dtype(
     ]
 )
 _EXPLORATION = 10.0  # in points: final margins vary by about 20
-_CAREFUL_TURNS = 2  # after the decision; the tree finds good replies by itself
+_CAREFUL_TURNS = 1  # after the decision; the tree finds good replies by itself
 _WIDENING = 2.0  # a node has at most this many children times the square root of its visits
 
 
