@@ -15,45 +15,48 @@ _CAREFUL_TURNS = 8  # that follow the decision: 4, 8 or all led careful by 9, 12
 
 
 @inner
+def _copy(worlds: States) -> None:
+    worlds[1] = worlds[0]
+
+
+@inner
+def _try_all(v: Record, actions: Ints, world_seed: np.uint64, worlds: States, sums: Ints) -> None:
+    """Try each action in one game that fits the view; add the final margins of the viewer's side to `sums`."""
+    sign = 1 if v.seat % 2 == 0 else -1
+    determinize(v, world_seed, worlds[0])
+    for k in range(len(actions)):
+        _copy(worlds)
+        trial = worlds[1]
+        engine.play(trial, actions[k])
+        sums[k] += sign * play_out(trial, v.turn + 1 + _CAREFUL_TURNS, world_seed)
+
+
+@inner
 def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDArray[np.int8]) -> int:
     """Sequential halving (Karnin, Koren and Somekh, ICML 2013) over the legal actions.
 
     In each round all actions that are left get the same number of playouts, and the better half of them goes on. World
     number w and its chance are the same for all actions, so that they differ by what the action does and not by luck.
     """
-    world, trial = worlds[0], worlds[1]
     engine.write_mask(v, v.hand, mask)
     actions = np.flatnonzero(mask)
     left = len(actions)
     if left == 1:
         return actions[0]
-    sign = 1 if v.seat % 2 == 0 else -1
-    careful_until = v.turn + 1 + _CAREFUL_TURNS
     rounds = 0
     while 1 << rounds < left:
         rounds += 1
     sums = np.zeros(left, np.int64)
-    counts = np.zeros(left, np.int64)
     number = 0
     for _ in range(rounds):
         for _ in range(max(1, playouts // (left * rounds))):
             world_seed = chance.draw(seed, chance.WORLD, number)
             number += 1
-            determinize(v, world_seed, world)
-            for k in range(left):
-                _copy(worlds)
-                engine.play(trial, actions[k])
-                sums[k] += sign * play_out(trial, careful_until, world_seed)
-                counts[k] += 1
-        order = np.argsort(-(sums[:left] / counts[:left]), kind="mergesort")
+            _try_all(v, actions, world_seed, worlds, sums)
+        order = np.argsort(-sums, kind="mergesort")  # all that are left were tried in the same games
         left = (left + 1) // 2
-        actions, sums, counts = actions[order][:left], sums[order][:left], counts[order][:left]
+        actions, sums = actions[order][:left], sums[order][:left]
     return actions[0]
-
-
-@inner
-def _copy(worlds: States) -> None:
-    worlds[1] = worlds[0]
 
 
 @kernel
@@ -69,21 +72,15 @@ def _weigh(
     views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States, mask: NDArray[np.int8],
     values: NDArray[np.float32],
 ) -> None:  # fmt: skip
-    trial = worlds[1]
     for lane in range(len(views)):
         v = views[lane]
         engine.write_mask(v, v.hand, mask)
         actions = np.flatnonzero(mask)
-        sign = 1 if v.seat % 2 == 0 else -1
         sums = np.zeros(len(actions), np.int64)
         count = max(1, playouts // len(actions))
         for number in range(count):
             world_seed = chance.draw(seeds[lane], chance.WORLD, number)
-            determinize(v, world_seed, worlds[0])
-            for k in range(len(actions)):
-                _copy(worlds)
-                engine.play(trial, actions[k])
-                sums[k] += sign * play_out(trial, v.turn + 1 + _CAREFUL_TURNS, world_seed)
+            _try_all(v, actions, world_seed, worlds, sums)
         values[lane] = np.nan
         for k in range(len(actions)):
             values[lane, actions[k]] = sums[k] / count

@@ -90,6 +90,12 @@ def agent_names() -> dict[str, str]:
     return {name: _describe(entry) for name, entry in _AGENTS.items()}
 
 
+def is_search(spec: str) -> bool:
+    """Whether a spec names a player that searches, and so takes its time."""
+    entry = _AGENTS.get(spec.partition(":")[0])
+    return entry is not None and entry.parameters == _SEARCH
+
+
 def _describe(entry: _Entry) -> str:
     parts = [entry.description]
     if entry.game:

@@ -9,6 +9,7 @@ import cardtable
 from agents import agent_names, make_agent
 from agents.agent import Agent
 from agents.network import SHIPPED
+from agents.spec import is_search
 from cardtable.game import Game
 
 _LONGEST_REASON = 200
@@ -66,7 +67,7 @@ def code_fingerprint(game: Game) -> str:
 
 def is_quick(spec: str) -> bool:
     """Whether an agent is known to answer large batches in little time."""
-    return spec.partition(":")[0] in ("random", "greedy", "careful", "builder", "policy")
+    return not _is_own(spec) and not is_search(spec)
 
 
 def _is_own(spec: str) -> bool:

@@ -9,6 +9,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def _file(folder: Path, number: int) -> Path:
     return folder / f"{number:05}.npz"
 
 
-def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts: int, progress: object) -> None:
+def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts: int, progress: Any) -> None:
     """Play `_GAMES` games and write their views and action values."""
     states = game.new_states(draw_each(np.full(_GAMES, seed), LABEL, np.arange(_GAMES)))
     views = game.empty_views(_PER_FILE)
@@ -91,7 +92,7 @@ def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts:
         random = np.array([below(each, LABEL, 0, 100) < _RANDOM_MOVES for each in seeds])
         actions[random] = game.policy_actions(views[part][random], seeds[random], "random")
         game.step(states, actions)
-        progress.update(_GAMES)  # type: ignore[attr-defined]
+        progress.update(_GAMES)
     write_atomically(_file(folder, number), lambda file: np.savez(file, views=views.view(np.uint8), values=values))
 
 

@@ -19,6 +19,7 @@ from piles_env.engine import (
     kinds_in,
     placeable_kinds,
     points,
+    ranks_above,
     red_piles,
     total_value,
 )
@@ -42,10 +43,6 @@ _OWN_CARD = np.array([-10.4, -5.7, -4.0, -3.0, -1.0, 0.4, 1.4, 3.1, 3.8, 5.2, 6.
 _THEIR_CARD = np.array([3.3, 0.4, 0.4, 0.1, 0.0, 0.0, -0.6, -0.7, -0.5, -0.8, -0.8, -1.0, 0.0])
 
 _POINTS = np.array([9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4])  # P14
-_LOWEST_TOTAL, _HIGHEST_TOTAL = -5, 19  # P8, and a change of one neighbour
-_RANKS_ABOVE = np.array(
-    [sum(1 << rank - 1 for rank in range(1, 14) if rank > total) for total in range(_LOWEST_TOTAL, _HIGHEST_TOTAL + 1)]
-)
 
 
 @tiny
@@ -57,7 +54,7 @@ def _card_value(card: int, red: bool) -> float:
 @inner
 def _threats(total: int, on_red: bool, unplayed: int) -> int:
     """How many of the cards that may still be played could take a pile."""
-    takers = _RANKS_ABOVE[total - _LOWEST_TOTAL]
+    takers = ranks_above(total)
     if on_red:
         takers <<= 13
     return popcount(unplayed & (takers | takers << NUM_KINDS))

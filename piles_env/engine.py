@@ -116,13 +116,19 @@ def total_value(top: np.ndarray, reds: int, pile: int) -> int:
     return rank_of(top[pile]) + 2 * popcount(friends & NEIGHBOURS[pile]) - NUM_NEIGHBOURS[pile]
 
 
+@tiny
+def ranks_above(total: int) -> int:
+    """The ranks higher than a total value, as a set of rank - 1."""
+    return _ALL_RANKS & ~(singleton(min(max(total, 0), 13)) - 1)
+
+
 @inner
 def placeable_kinds(top: np.ndarray, reds: int, pile: int) -> int:
     """The kinds that may be placed on a pile, as a set.
 
     P9: any card of the top card's colour. P10: a card of the other colour whose rank is higher than the total value.
     """
-    higher = _ALL_RANKS & ~(singleton(min(max(total_value(top, reds, pile), 0), 13)) - 1)
+    higher = ranks_above(total_value(top, reds, pile))
     return _ALL_RANKS | higher << 13 if reds >> pile & 1 else _ALL_RANKS << 13 | higher
 
 

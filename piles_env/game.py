@@ -181,15 +181,21 @@ def _determinize(views: Views, seeds: NDArray[np.uint64], states: States) -> Non
         determinize(views[lane], seeds[lane], states[lane])
 
 
+@inner
+def _play_on(s: Record, action: int) -> None:
+    """Carry out an action of a playout; the last one so that `rewards` tell what it brought."""
+    if s.turn == NUM_TURNS - 1:
+        s.last_margin = engine.public_margin(s)
+    engine.play(s, action)
+
+
 @kernel
 def _playout_random(states: States, seeds: NDArray[np.uint64]) -> int:
     decisions = 0
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
-            if s.turn == NUM_TURNS - 1:  # so that `rewards` are those of the last action
-                s.last_margin = engine.public_margin(s)
-            engine.play(s, engine.random_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
+            _play_on(s, engine.random_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
 
@@ -200,9 +206,7 @@ def _playout_greedy(states: States, seeds: NDArray[np.uint64]) -> int:
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
-            if s.turn == NUM_TURNS - 1:
-                s.last_margin = engine.public_margin(s)
-            engine.play(s, policies.greedy_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
+            _play_on(s, policies.greedy_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
 
@@ -227,9 +231,7 @@ def _playout_careful(states: States, seeds: NDArray[np.uint64]) -> int:
     for lane in range(len(states)):
         s = states[lane]
         while s.to_move >= 0:
-            if s.turn == NUM_TURNS - 1:
-                s.last_margin = engine.public_margin(s)
-            engine.play(s, careful_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
+            _play_on(s, careful_action(s, s.hand[s.to_move], seeds[lane], chance.PLAYOUT, widen(s.turn)))
             decisions += 1
     return decisions
 
