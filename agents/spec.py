@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agents.agent import Agent
 from agents.heuristics import HeuristicAgent
-from agents.network import SHIPPED, Network, NetworkAgent
+from agents.network_agent import NetworkAgent, load_network, shipped
 from agents.piles_ismcts import PilesIsmctsAgent
 from agents.piles_pimc import PilesPimcAgent
 from agents.wall_mcts import WallMctsAgent
@@ -34,12 +34,12 @@ class _Entry:
 
 
 def _policy(game: Game, name: str) -> Agent:
-    shipped = {path.stem: path for path in sorted(SHIPPED.glob("*.npz"))}
-    if name in shipped or name.endswith(".npz"):
-        return NetworkAgent(game, Network.load(shipped.get(name, Path(name))))
+    known = shipped()
+    if name in known or name.endswith(".npz"):
+        return NetworkAgent(game, load_network(known.get(name, Path(name)), game))
     if not name.endswith(".zip"):
         raise ValueError(
-            f"policy needs {' or '.join(map(repr, shipped)) or 'a file'}, or a file of your own: one that `experiments "
+            f"policy needs {' or '.join(map(repr, known)) or 'a file'}, or a file of your own: one that `experiments "
             f"train` has saved, as in 'policy:runs/piles-4p/model.zip', or `experiments imitate` (.npz), not {name!r}"
         )
     from agents.policy import PolicyAgent  # torch is loaded only when such a network is to play

@@ -8,7 +8,7 @@ from pathlib import Path
 import cardtable
 from agents import agent_names, make_agent
 from agents.agent import Agent
-from agents.network import SHIPPED
+from agents.network_agent import shipped
 from agents.spec import is_search
 from cardtable.game import Game
 
@@ -50,8 +50,7 @@ def fingerprint(spec: str) -> str:
     """
     name, _, rest = spec.partition(":")
     if name == "policy":
-        shipped = SHIPPED / f"{rest}.npz"
-        return _hash([shipped if shipped.is_file() else Path(rest)])
+        return _hash([shipped().get(rest, Path(rest))])
     if _is_own(spec):
         source = sys.modules[name].__file__
         return _hash([Path(source)]) if source else ""

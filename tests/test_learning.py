@@ -1,6 +1,5 @@
 """Labels, imitation and networks without torch."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +7,16 @@ import pytest
 import torch
 
 from agents import make_agent
-from agents.network import Network, NetworkAgent, describe_game
+from agents.network import Network
+from agents.network_agent import NetworkAgent, load_network
 from agents.piles_pimc import action_values
+from agents.torch_networks import Module, new_module, to_module, to_network
 from cardtable.chance import lane_seeds
+from cardtable.game import Game
 from experiments import label
 from experiments.__main__ import main as command
 from piles_env import PilesGame, PilesRules
+from wall_env import WallGame
 
 
 @pytest.fixture(scope="module")
@@ -23,38 +26,61 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def random_network(game: PilesGame, seed: int = 0) -> Network:
-    random = np.random.default_rng(seed)
-    sizes = [game.layout.size, 24, 16, game.num_actions]
-    layers = [
-        (random.normal(size=(a, b)).astype(np.float32), random.normal(size=b).astype(np.float32))
-        for a, b in pairwise(sizes)
-    ]
-    return Network(layers, describe_game(game))
+GAMES = (PilesGame(), PilesGame(PilesRules(num_players=2)), WallGame())
 
 
-def observations(game: PilesGame, count: int) -> np.ndarray:
+def widths(game: Game) -> list[int]:
+    return [24, 16, 20] if isinstance(game, PilesGame) else [24, 16]
+
+
+def random_module(game: Game) -> Module:
+    torch.manual_seed(1)
+    return new_module(game, widths(game), scale=20.0)
+
+
+def random_network(game: Game) -> Network:
+    return to_network(game, random_module(game), {"method": "none"})
+
+
+def observations(game: Game, count: int) -> np.ndarray:
     states = game.new_states(lane_seeds(7, count))
     for _ in range(9):
-        game.step(states, make_agent("greedy", game).act(game.view(states, game.current_player(states))))
+        game.step(states, make_agent("random", game).act(game.view(states, game.current_player(states))))
+        states = states[~game.terminated(states)]
     return game.show(states, game.current_player(states).astype(np.int64))[0]
 
 
-def test_a_network_computes_what_torch_does_and_the_same_in_any_batch() -> None:
-    game = PilesGame()
-    network = random_network(game)
-    parts: list[torch.nn.Module] = []
-    for weights, bias in network.layers:
-        linear = torch.nn.Linear(*weights.shape)
-        linear.weight.data, linear.bias.data = torch.tensor(weights.T), torch.tensor(bias)
-        parts += [linear, torch.nn.ReLU()]
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_network_computes_what_torch_does_and_the_same_in_any_batch(game: Game) -> None:
+    module = random_module(game)
+    network = to_network(game, module, {})
     seen = observations(game, 40)
     with torch.no_grad():
-        expected = torch.nn.Sequential(*parts[:-1])(torch.tensor(seen, dtype=torch.float32)).numpy()
+        expected = module(torch.tensor(seen)).numpy()
+        again = to_module(game, network)(torch.tensor(seen)).numpy()
     found = network.values(seen)
-    assert np.allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    assert np.abs(found - expected).max() <= 1e-5 * max(1, np.abs(expected).max())
+    assert (again == expected).all()
+    assert len(np.unique(found, axis=0)) == len(np.unique(seen, axis=0)) > 1
     for row in range(len(seen)):
         assert (network.values(seen[row : row + 1])[0] == found[row]).all()
+
+
+def test_mirroring_the_castle_mirrors_the_values_of_a_grid_network() -> None:
+    game = PilesGame()
+    network = random_network(game)
+    seen = observations(game, 10)
+    values = network.values(seen)
+    for symmetry in game.symmetries:
+        turned = network.values(seen[:, symmetry.observation])
+        same = np.allclose(turned, values[:, symmetry.action], atol=1e-4)
+        assert same == ("swap colours" not in symmetry.name)  # kinds have weights of their own
+
+
+@pytest.mark.parametrize("wrong", [[], [16, 16], [16, 0, 16]], ids=str)
+def test_widths_that_make_no_network_are_refused(wrong: list[int]) -> None:
+    with pytest.raises(ValueError, match="widths"):
+        new_module(PilesGame(), wrong)
 
 
 def test_a_network_survives_its_file(tmp_path: Path) -> None:
@@ -62,7 +88,7 @@ def test_a_network_survives_its_file(tmp_path: Path) -> None:
     network = random_network(game)
     path = tmp_path / "net.npz"
     network.save(path)
-    again = Network.load(path)
+    again = load_network(path, game)
     assert again.about == network.about
     seen = observations(game, 5)
     assert (again.values(seen) == network.values(seen)).all()
@@ -74,7 +100,7 @@ def test_networks_for_something_else_are_refused(tmp_path: Path) -> None:
     game, duel = PilesGame(), PilesGame(PilesRules(num_players=2))
     path = tmp_path / "net.npz"
     random_network(game).save(path)
-    with pytest.raises(ValueError, match=r"the network was made for rules .*'num_players': 4"):
+    with pytest.raises(ValueError, match=r"it was made for rules .*'num_players': 4"):
         make_agent(f"policy:{path}", duel)
     assert make_agent(f"policy:{path}", PilesGame(PilesRules(reward="win")))  # the reward changes nothing
     with pytest.raises(ValueError, match="there is no file"):
@@ -131,11 +157,24 @@ def test_labels_of_other_settings_are_not_mixed(labels: Path, capsys: pytest.Cap
 def test_imitation_ends_in_a_network_that_plays(
     labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["imitate", str(labels), "--epochs", "8", "--widths", "32", "--deals", "20", "--out", str(tmp_path)]
+    words = [
+        "imitate",
+        str(labels),
+        "--epochs",
+        "8",
+        "--widths",
+        "16",
+        "16",
+        "16",
+        "--deals",
+        "20",
+        "--out",
+        str(tmp_path),
+    ]
     assert command(words) == 0
     printed = capsys.readouterr().out
     folder = tmp_path / "piles-4p-imitate"
     assert str(folder / "policy.npz") in printed and "| network | random" in printed
-    about = Network.load(folder / "policy.npz").about["training"]
+    about = load_network(folder / "policy.npz", PilesGame()).about["training"]
     assert about["positions"] == 2000 and about["epochs"] == 8
     assert about["loss"] < 1.5
