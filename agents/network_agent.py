@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from agents.agent import GameAgent
 from agents.dense_network import DenseNetwork
-from agents.grid_network import GridNetwork
 from agents.network import Network, describe_game
+from agents.place_network import PlaceNetwork
 from cardtable.game import Game, Ints, Views
 
-_ARCHITECTURES: dict[str, type[Network]] = {kind.architecture: kind for kind in (DenseNetwork, GridNetwork)}
+_ARCHITECTURES: dict[str, type[Network]] = {kind.architecture: kind for kind in (DenseNetwork, PlaceNetwork)}
 _SHIPPED = Path(__file__).parent / "policies"
 
 

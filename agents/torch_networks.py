@@ -12,12 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from agents.dense_network import DenseNetwork
-from agents.grid_network import ADJACENT, GridNetwork, inputs
 from agents.network import Network
+from agents.place_network import PlaceNetwork
+from agents.places import places_of
 from cardtable.game import Game
-from piles_env import PilesGame
-from piles_env.engine import NUM_KINDS
-from piles_env.state import NUM_PILES
 
 
 class _Body(nn.Module):
@@ -85,92 +83,112 @@ class DenseHead(_Head):
         return values
 
 
-class GridBody(_Body):
-    """The same weights for each pile of Piles' Castle, its neighbours and all that lies elsewhere.
+class PlaceBody(_Body):
+    """The same weights for each place of a table, the places related to it and all that lies elsewhere.
 
-    Its features are those of each pile and, last, the context: the piles' mean and what else there is to know.
+    Its features are those of each place in the second layer, which places are not empty, and the context: the mean of
+    the places in the first layer and what else there is to know.
     """
 
     adjacent: Tensor
-    piles: Tensor
+    cells: Tensor
     others: Tensor
 
     def __init__(self, game: Game, width: int, mixed: int, context: int) -> None:
         super().__init__(game)
-        piles, others = inputs(game.layout)
-        for name, array in (("adjacent", ADJACENT), ("piles", piles), ("others", others)):
+        places = places_of(game)
+        cells = np.where(places.cells < 0, game.layout.size, places.cells)  # a 0 is appended to each observation
+        for name, array in (("adjacent", places.adjacent), ("cells", cells), ("others", places.others)):
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
-        self._width = width
-        self.rest = nn.Linear(len(others), width + context)
-        self.own = nn.Linear(piles.shape[1], width, bias=False)
-        self.beside = nn.Linear(piles.shape[1], width, bias=False)
+        self._width, self._ranks, self._near = width, places.ranks, places.near
+        inputs = cells.shape[1] * max(1, places.ranks)
+        self.rest = nn.Linear(len(places.others), width + context)
+        self.own = nn.Linear(inputs, width, bias=False)
+        self.beside = nn.Linear(inputs, len(places.adjacent) * width, bias=False)
         self.mix_own = nn.Linear(width, mixed)
-        self.mix_beside = nn.Linear(width, mixed, bias=False)
+        self.mix_beside = nn.Linear(width, places.near * mixed, bias=False)
         self.mix_context = nn.Linear(width + context, mixed, bias=False)
-        self.features = NUM_PILES * mixed + width + context
+        self.features = len(cells) * (mixed + 1) + width + context
 
     def forward(self, observations: Tensor) -> Tensor:
-        x = observations * self.factor
-        piles, rest = x[:, self.piles], self.rest(x[:, self.others])
-        first = torch.relu(self.own(piles) + self.beside(self.adjacent @ piles) + rest[:, None, : self._width])
+        scaled = observations * self.factor
+        rest = self.rest(scaled[:, self.others])
+        numbers = (observations if self._ranks else scaled).float()
+        cells = nn.functional.pad(numbers, (0, 1))[:, self.cells]
+        active = (cells != 0).any(dim=2, keepdim=True).float()
+        if self._ranks:
+            cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(2).float()
+        first = self.own(cells) + self._related(self.beside(cells), len(self.adjacent)) + rest[:, None, : self._width]
+        first = active * torch.relu(first)
         context = torch.cat([first.mean(dim=1), torch.relu(rest[:, self._width :])], dim=1)
-        second = torch.relu(
-            self.mix_own(first) + self.mix_beside(self.adjacent @ first) + self.mix_context(context)[:, None]
+        second = (
+            self.mix_own(first) + self._related(self.mix_beside(first), self._near) + self.mix_context(context)[:, None]
         )
-        return torch.cat([second.flatten(1), context], dim=1)
+        second = active * torch.relu(second)
+        return torch.cat([second.flatten(1), active.flatten(1), context], dim=1)
+
+    def _related(self, shares: Tensor, relations: int) -> Tensor:
+        """Sum over the related places; each place [B, P, R * J] has a share for each relation."""
+        parts = shares.reshape(*shares.shape[:2], relations, -1)
+        return torch.einsum("rpq,bqrj->bpj", self.adjacent[:relations], parts)
 
 
-class GridHead(_Head):
-    """The value of a card on a pile from the pile's features, that of passing from the context."""
+class PlaceHead(_Head):
+    """The values of the actions at a place from its features, those of all others from the means and the context."""
 
-    def __init__(self, mixed: int, context: int, scale: float) -> None:
+    order: Tensor
+
+    def __init__(self, game: Game, mixed: int, context: int, scale: float) -> None:
         super().__init__(scale)
-        self._piles = NUM_PILES * mixed
-        self.card = nn.Linear(mixed, NUM_KINDS)
-        self.hidden = nn.Linear(context, 64)
-        self.passing = nn.Linear(64, 1)
+        places = places_of(game)
+        self._places, self._mixed = len(places.cells), mixed
+        self.at_place = nn.Linear(mixed, places.actions.shape[1])
+        self.hidden = nn.Linear(context + mixed, 64)
+        self.elsewhere = nn.Linear(64, len(places.general))
+        computed = np.append(places.actions, places.general)
+        order = np.argsort(np.where(computed < 0, game.num_actions, computed), kind="stable")[: game.num_actions]
+        self.register_buffer("order", torch.as_tensor(order), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        piles, context = features[:, : self._piles], features[:, self._piles :]
-        cards = self.card(piles.reshape(len(piles), NUM_PILES, -1)).flatten(1)
-        return self.scale * torch.cat([cards, self.passing(torch.relu(self.hidden(context)))], dim=1)
+        ends = self._places * self._mixed, self._places * (self._mixed + 1)
+        places, context = features[:, : ends[0]].reshape(-1, self._places, self._mixed), features[:, ends[1] :]
+        hidden = torch.relu(self.hidden(torch.cat([context, places.mean(dim=1)], dim=1)))
+        values = torch.cat([self.at_place(places).flatten(1), self.elsewhere(hidden)], dim=1)
+        return self.scale * values[:, self.order]
 
 
 def new_module(game: Game, widths: Sequence[int], scale: float = 1.0) -> Module:
     """A fresh network for a game.
 
     Args:
-        game: Piles gets a grid network, Wall a dense one.
-        widths: of a grid network, numbers of features of a pile in the first and in the second layer and of the
-            context; of a dense one, its hidden layers.
+        game: the game.
+        widths: three numbers for a network that looks at each place with the same weights: the features of a place in
+            the first and in the second layer, and of all that lies elsewhere. Any other number of them: the hidden
+            layers of a fully connected network.
         scale: what its values are multiplied by.
 
     Raises:
-        ValueError: if there are not three widths for a grid network or none for a dense one, or one is less than 1.
+        ValueError: if there are no widths, or one is less than 1.
     """
     if not widths or min(widths) < 1:
-        raise ValueError(f"widths must be at least 1, not {list(widths)}")
-    if not isinstance(game, PilesGame):
-        return Module(DenseBody(game, widths), DenseHead(game, widths[-1], scale))
+        raise ValueError(f"widths must be at least one number, each at least 1, not {list(widths)}")
     if len(widths) != 3:
-        raise ValueError(
-            f"Piles' network has three widths (pile, pile in the second layer, context), not {list(widths)}"
-        )
+        return Module(DenseBody(game, widths), DenseHead(game, widths[-1], scale))
     width, mixed, context = widths
-    return Module(GridBody(game, width, mixed, context), GridHead(mixed, width + context, scale))
+    return Module(PlaceBody(game, width, mixed, context), PlaceHead(game, mixed, width + context, scale))
 
 
 def to_network(game: Game, module: Module, training: Mapping[str, Any]) -> Network:
     """The same network without torch; `training` says how it was trained."""
     parameters = {name: tensor.detach().numpy().copy() for name, tensor in module.state_dict().items()}
-    kind = GridNetwork if isinstance(module.body, GridBody) else DenseNetwork
+    kind = PlaceNetwork if isinstance(module.body, PlaceBody) else DenseNetwork
     return kind(game, parameters, training)
 
 
 def to_module(game: Game, network: Network) -> Module:
     """The same network as a torch module."""
     found = network.parameters
-    if isinstance(network, GridNetwork):
+    if isinstance(network, PlaceNetwork):
         width, mixed = len(found["body.own.weight"]), len(found["body.mix_own.weight"])
         widths = [width, mixed, len(found["body.rest.weight"]) - width]
     else:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from agents.search import SearchAgent
 from cardtable import chance
 from cardtable.bits import widen
-from cardtable.game import Ints, States, Views
+from cardtable.game import Game, Ints, States, Views
 from cardtable.kernel import Record, inner, kernel
 from wall_env import engine
 from wall_env.builder import WORK, builder_action, gain_by_drawing, survey_cards, survey_wall
@@ -118,6 +118,54 @@ def _act(views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States,
     unseen = np.empty(NUM_RANKS, np.int64)
     for lane in range(len(views)):
         out[lane] = _search(views[lane], playouts, seeds[lane], worlds, buffer, unseen, scratch[0])
+
+
+@kernel
+def _weigh(
+    views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States, num_actions: int,
+    values: NDArray[np.float32],
+) -> None:  # fmt: skip
+    scratch = np.zeros(1, WORK)
+    w = scratch[0]
+    buffer, unseen = np.empty(num_actions, np.int64), np.empty(NUM_RANKS, np.int64)
+    world, trial = worlds[0], worlds[1]
+    for lane in range(len(views)):
+        v = views[lane]
+        actions = buffer[: engine.legal_actions(v, widen(v.deck_size), buffer)].copy()
+        values[lane] = np.nan
+        if v.phase == CHOOSE:
+            count_unseen(v, unseen)
+            values[lane][actions] = np.float32(0)
+            values[lane, builder_action(v, unseen, w)] = np.float32(1)
+            continue
+        sums = np.zeros(len(actions))
+        count = max(1, playouts // len(actions))
+        for number in range(count):
+            determinize(v, chance.draw(seeds[lane], chance.WORLD, number), world)
+            for k in range(len(actions)):
+                _copy(worlds)
+                sums[k] += _value(trial, actions[k], v.seat, unseen, w)
+        for k in range(len(actions)):
+            values[lane, actions[k]] = sums[k] / count
+
+
+def action_values(game: Game, views: Views, playouts: int, seeds: NDArray[np.uint64]) -> NDArray[np.float32]:
+    """The margin that the viewer may expect after each action, in points, as the search estimates it without halving.
+
+    Start cards are not searched: that of "builder" gets 1 and the others 0.
+
+    Args:
+        game: Wall.
+        views: views [B] of seats that are to move.
+        playouts: trials for each view, shared equally among its legal actions (at least one each).
+        seeds: uint64 [B].
+
+    Returns:
+        float32 [B, A], NaN where an action is not legal.
+    """
+    values = np.empty((len(views), game.num_actions), np.float32)
+    _weigh(views, playouts, seeds, game.empty_states(2), game.num_actions, values)
+    return values
 
 
 class WallMctsAgent(SearchAgent):

@@ -1,7 +1,7 @@
 """`python -m experiments imitate`: fit a network to labelled positions, so that it plays like the search without it.
 
 The network learns the value of every legal action (squared error, margins in units of 20 points); it then plays the
-action that it values most. Each batch is turned by one of the game's symmetries at random.
+action that it values most. In Piles each batch is turned by one of the game's symmetries at random.
 """
 
 import argparse
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--widths", type=int, nargs="+", default=[128, 128, 256], help="the network's (default 128 128 256)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of weights and batches (default 0)")
+    parser.add_argument("--threads", type=int, default=2, help="processor cores to use (default 2)")
     parser.add_argument("--deals", type=int, default=500, help="deals on which the result is measured (default 500)")
     parser.add_argument("--out", type=Path, default=Path("runs"), help="parent of the run's folder (default runs)")
 
@@ -47,22 +48,21 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.epochs < 1:
         raise ValueError(f"--epochs must be at least 1, not {arguments.epochs}")
     game, files = label.load(arguments.labels)
-    assert isinstance(game, PilesGame)
-    folder = new_folder(arguments.out, f"piles-{game.num_players}p-imitate")
+    folder = new_folder(arguments.out, f"{game.name.partition('-')[0]}-{game.num_players}p-imitate")
+    torch.set_num_threads(arguments.threads)
     network = fit(game, files, arguments.widths, arguments.epochs, arguments.seed, arguments.labels)
     path = folder / "policy.npz"
     write_atomically(path, network.save)
     print(f"saved as {path} ({path.stat().st_size / 1e6:.2f} MB); {json.dumps(network.about['training'])}")
-    opponents = [(name, make_agent(name, game)) for name in ("random", "greedy", "careful")]
+    opponents = [(name, make_agent(name, game)) for name in game.policies]
     report = evaluate(game, "network", NetworkAgent(game, network), opponents, arguments.deals)
     write_atomically(folder / "result.md", lambda file: file.write_text(report + "\n", encoding="utf-8"))
     print(report)
 
 
-def fit(game: PilesGame, files: list[Path], widths: list[int], epochs: int, seed: int, labels: Path) -> Network:
+def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int, labels: Path) -> Network:
     """Fit a network to the files of a folder of labels, all of which are in memory."""
     torch.manual_seed(seed)
-    torch.set_num_threads(2)
     torch.set_float32_matmul_precision("medium")  # twice as fast where the CPU multiplies in bfloat16
     train = [file for k, file in enumerate(files) if k % _HELD_OUT] or files
     module = new_module(game, widths, _UNIT)
@@ -114,8 +114,8 @@ def _loss(predicted: torch.Tensor, values: NDArray[np.float32]) -> torch.Tensor:
 class _Batches:
     """The positions of some files, all in memory: observations int8 and values float16."""
 
-    def __init__(self, game: PilesGame, files: list[Path], seed: int) -> None:
-        self._symmetries = game.symmetries
+    def __init__(self, game: Game, files: list[Path], seed: int) -> None:
+        self._symmetries = game.symmetries if isinstance(game, PilesGame) else ()  # Wall has none of fixed indices
         self._random = np.random.default_rng(seed)
         parts = [self._read(game, file) for file in files]
         self._observations = np.concatenate([observations for observations, _ in parts])
@@ -129,15 +129,16 @@ class _Batches:
             return game.observe(views)[0], file["values"]
 
     def draw(self, steps: int) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        """Batches of all positions in random order, over and over, each turned by one of the game's symmetries."""
+        """Batches of all positions in random order, over and over, each turned by a symmetry, if there are any."""
         order = np.empty(0, np.int64)
         for _ in range(steps):
             if len(order) < _BATCH:
                 order = self._random.permutation(self.positions)
             chosen, order = order[:_BATCH], order[_BATCH:]
-            symmetry = self._symmetries[self._random.integers(len(self._symmetries))]
-            observations = self._observations[chosen][:, symmetry.observation]
-            values = self._values[chosen][:, symmetry.action]
+            observations, values = self._observations[chosen], self._values[chosen]
+            if self._symmetries:
+                symmetry = self._symmetries[self._random.integers(len(self._symmetries))]
+                observations, values = observations[:, symmetry.observation], values[:, symmetry.action]
             yield observations.astype(np.float32), values.astype(np.float32)
 
     def in_order(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:

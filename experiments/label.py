@@ -1,4 +1,4 @@
-"""`python -m experiments label`: positions of Piles with what search thinks of every action, to learn from.
+"""`python -m experiments label`: positions with what search thinks of every action, to learn from.
 
 The games are played by the search itself, with some random moves for variety. A folder is filled file by file; what is
 there already is kept, so an interrupted run goes on where it was, and more positions can be added later.
@@ -13,21 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from agents.piles_pimc import action_values
+from agents import piles_pimc, wall_mcts
 from cardtable.chance import LABEL, below, draw_each, lane_seeds
 from cardtable.game import Game, make_game
 from experiments import games
 from experiments.files import write_atomically
 from experiments.progress import bar
-from piles_env.state import NUM_TURNS
+from piles_env import PilesGame
 
-_GAMES = 50  # in one file
-_PER_FILE = _GAMES * NUM_TURNS
+_PER_FILE = 2000  # positions
+_LANES = 10  # games side by side in one file; those that end are followed by others
 _RANDOM_MOVES = 10  # per cent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--players", type=int, help="number of players: 4 or 2 (default 4)")
+    games.add_arguments(parser)
     parser.add_argument("--positions", type=int, default=200_000, help="how many in all (default 200000)")
     parser.add_argument("--playouts", type=int, default=300, help="games played for each position (default 300)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the games (default 0)")
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     for name in ("positions", "playouts", "threads"):
         if getattr(arguments, name) < 1:
             raise ValueError(f"--{name} must be at least 1, not {getattr(arguments, name)}")
-    game = games.make("piles", arguments.players)
+    game = games.make(arguments.game, arguments.players)
     folder: Path = arguments.out
     settings = {"game": game.name, "rules": asdict(game.rules), "playouts": arguments.playouts, "seed": arguments.seed}
     _claim(folder, settings)
@@ -78,21 +78,26 @@ def _file(folder: Path, number: int) -> Path:
 
 
 def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts: int, progress: Any) -> None:
-    """Play `_GAMES` games and write their views and action values."""
-    states = game.new_states(draw_each(np.full(_GAMES, seed), LABEL, np.arange(_GAMES)))
+    """Play games and write the views of `_PER_FILE` decisions and the values of their actions."""
+    search = piles_pimc if isinstance(game, PilesGame) else wall_mcts
+    states = game.new_states(draw_each(np.full(_LANES, seed), LABEL, np.arange(_LANES)))
+    dealt = _LANES
     views = game.empty_views(_PER_FILE)
     values = np.empty((_PER_FILE, game.num_actions), np.float16)
-    for turn in range(NUM_TURNS):
-        part = slice(turn * _GAMES, (turn + 1) * _GAMES)
+    for first in range(0, _PER_FILE, _LANES):
+        part = slice(first, first + _LANES)
         game.view(states, game.current_player(states), out=views[part])
-        seeds = draw_each(np.full(_GAMES, seed), LABEL, _GAMES * (turn + 1) + np.arange(_GAMES))
-        found = action_values(game, views[part], playouts, seeds)
+        seeds = draw_each(np.full(_LANES, seed), LABEL, _PER_FILE + first + np.arange(_LANES))
+        found = search.action_values(game, views[part], playouts, seeds)
         values[part] = found
         actions = np.nanargmax(found, axis=1)
         random = np.array([below(each, LABEL, 0, 100) < _RANDOM_MOVES for each in seeds])
         actions[random] = game.policy_actions(views[part][random], seeds[random], "random")
         game.step(states, actions)
-        progress.update(_GAMES)
+        over = np.flatnonzero(game.terminated(states))
+        states[over] = game.new_states(draw_each(np.full(len(over), seed), LABEL, dealt + np.arange(len(over))))
+        dealt += len(over)
+        progress.update(_LANES)
     write_atomically(_file(folder, number), lambda file: np.savez(file, views=views.view(np.uint8), values=values))
 
 

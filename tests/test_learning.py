@@ -1,5 +1,6 @@
 """Labels, imitation and networks without torch."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,26 +17,22 @@ from cardtable.game import Game
 from experiments import label
 from experiments.__main__ import main as command
 from piles_env import PilesGame, PilesRules
-from wall_env import WallGame
+from wall_env import WallGame, WallRules
 
 
 @pytest.fixture(scope="module")
 def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("labels")
-    assert command(["label", "--positions", "3000", "--playouts", "1", "--out", str(folder)]) == 0
+    assert command(["label", "piles", "--positions", "3000", "--playouts", "1", "--out", str(folder)]) == 0
     return folder
 
 
-GAMES = (PilesGame(), PilesGame(PilesRules(num_players=2)), WallGame())
+GAMES = (PilesGame(), PilesGame(PilesRules(num_players=2)), WallGame(), WallGame(WallRules(num_players=4)))
 
 
-def widths(game: Game) -> list[int]:
-    return [24, 16, 20] if isinstance(game, PilesGame) else [24, 16]
-
-
-def random_module(game: Game) -> Module:
+def random_module(game: Game, widths: Sequence[int] = (24, 16, 20)) -> Module:
     torch.manual_seed(1)
-    return new_module(game, widths(game), scale=20.0)
+    return new_module(game, widths, scale=20.0)
 
 
 def random_network(game: Game) -> Network:
@@ -50,9 +47,10 @@ def observations(game: Game, count: int) -> np.ndarray:
     return game.show(states, game.current_player(states).astype(np.int64))[0]
 
 
+@pytest.mark.parametrize("widths", [(24, 16), (24, 16, 20)], ids=str)
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_a_network_computes_what_torch_does_and_the_same_in_any_batch(game: Game) -> None:
-    module = random_module(game)
+def test_a_network_computes_what_torch_does_and_the_same_in_any_batch(game: Game, widths: tuple[int, ...]) -> None:
+    module = random_module(game, widths)
     network = to_network(game, module, {})
     seen = observations(game, 40)
     with torch.no_grad():
@@ -66,7 +64,7 @@ def test_a_network_computes_what_torch_does_and_the_same_in_any_batch(game: Game
         assert (network.values(seen[row : row + 1])[0] == found[row]).all()
 
 
-def test_mirroring_the_castle_mirrors_the_values_of_a_grid_network() -> None:
+def test_mirroring_the_castle_mirrors_the_values_of_a_place_network() -> None:
     game = PilesGame()
     network = random_network(game)
     seen = observations(game, 10)
@@ -77,7 +75,7 @@ def test_mirroring_the_castle_mirrors_the_values_of_a_grid_network() -> None:
         assert same == ("swap colours" not in symmetry.name)  # kinds have weights of their own
 
 
-@pytest.mark.parametrize("wrong", [[], [16, 16], [16, 0, 16]], ids=str)
+@pytest.mark.parametrize("wrong", [[], [16, 0, 16]], ids=str)
 def test_widths_that_make_no_network_are_refused(wrong: list[int]) -> None:
     with pytest.raises(ValueError, match="widths"):
         new_module(PilesGame(), wrong)
@@ -137,7 +135,7 @@ def test_labels_are_reproducible_and_an_interrupted_run_goes_on(labels: Path, tm
     with np.load(files[1]) as file:
         expected = {name: file[name] for name in file.files}
     files[1].unlink()
-    assert command(["label", "--positions", "3000", "--playouts", "1", "--out", str(labels)]) == 0
+    assert command(["label", "piles", "--positions", "3000", "--playouts", "1", "--out", str(labels)]) == 0
     assert files[0].read_bytes() == before
     with np.load(files[1]) as file:
         for name, array in expected.items():
@@ -148,7 +146,7 @@ def test_labels_are_reproducible_and_an_interrupted_run_goes_on(labels: Path, tm
 
 
 def test_labels_of_other_settings_are_not_mixed(labels: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(["label", "--positions", "3000", "--playouts", "2", "--out", str(labels)]) == 1
+    assert command(["label", "piles", "--positions", "3000", "--playouts", "2", "--out", str(labels)]) == 1
     assert "holds labels with playouts 1, not 2" in capsys.readouterr().err
     assert command(["imitate", str(labels / "nowhere")]) == 1
     assert "there are no labels in" in capsys.readouterr().err

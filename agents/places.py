@@ -1,0 +1,104 @@
+"""How a game's observations and actions belong to the places of its table, for networks that share weights among them.
+
+Piles has 12 places, the piles. Wall has one for each position of one's own wall: the cards of all levels there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cardtable.game import Game, Ints
+from piles_env import PilesGame
+from piles_env.engine import NEIGHBOURS, NUM_KINDS
+from piles_env.state import NUM_PILES
+from wall_env import WallGame
+from wall_env.actions import encode_build
+from wall_env.encoding import NUM_RANKS
+from wall_env.engine import FIRST_BUILD
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of a game's table.
+
+    Attributes:
+        cells: int64 [P, C], the indices of the numbers of an observation that are about each place, in one order for
+            all places; -1 where a place lacks one. A place without any number but 0 is empty and not looked at.
+        ranks: 0 if these numbers are sizes; otherwise they are categories, 0 for none and 1 to `ranks`.
+        others: int64 [G], the indices of further numbers.
+        adjacent: float32 [R, P, P], for each of R relations 1 where the second place is so related to the first.
+        near: how many of these relations, from the first, the second layer looks along, too.
+        actions: int64 [P, K], the actions at each place, in one order for all; -1 where a place lacks one.
+        general: int64 [N], all other actions.
+    """
+
+    cells: Ints
+    ranks: int
+    others: Ints
+    adjacent: NDArray[np.float32]
+    near: int
+    actions: Ints
+    general: Ints
+
+
+def places_of(game: Game) -> Places:
+    """The places of Piles or of Wall."""
+    if isinstance(game, PilesGame):
+        return _piles(game)
+    assert isinstance(game, WallGame)
+    return _wall(game)
+
+
+def _indices(game: Game) -> dict[str, Ints]:
+    """For each piece of an observation the indices of its numbers."""
+    everywhere = np.arange(game.layout.size)
+    return {piece.name: everywhere[game.layout.slices[piece.name]].reshape(piece.shape) for piece in game.layout.pieces}
+
+
+def _piles(game: PilesGame) -> Places:
+    index = _indices(game)
+    last_on = index["last_action"][:, NUM_KINDS : NUM_KINDS + NUM_PILES].T
+    cells = np.concatenate([index["top"], index["under"], index["total"][:, None], last_on], axis=1)
+    beside = [[NEIGHBOURS[pile] >> other & 1 for other in range(NUM_PILES)] for pile in range(NUM_PILES)]
+    actions = np.arange(NUM_PILES * NUM_KINDS).reshape(NUM_PILES, NUM_KINDS)
+    return Places(
+        cells,
+        0,
+        np.setdiff1d(np.arange(game.layout.size), cells),
+        np.array([beside], np.float32),
+        1,
+        actions,
+        np.arange(actions.size, game.num_actions),
+    )
+
+
+_SEEN = (
+    *("phase", "in_hand", "from_discard", "wanted", "unseen", "discard_top", "score", "idle"),
+    *("deck_size", "discard_size", "width"),
+)
+_STEPS = -1, 1, -2, 2, -3, 3  # the other positions that a position sees in the first layer
+
+
+def _wall(game: WallGame) -> Places:
+    """A card on level k at position p rests on positions p to p + k of the base, so what matters lies side by side."""
+    rules = game.rules
+    width, levels = rules.width_limit, rules.num_levels
+    index = _indices(game)
+    cells, actions = np.full((width, levels + 1), -1), np.full((width, levels), -1)
+    first = 0
+    for level in range(levels + 1):
+        length = width - level
+        cells[:length, level] = index["wall"][0, first : first + length]
+        first += length
+        if level > 0:
+            actions[:length, level - 1] = [encode_build(rules, level, position) for position in range(length)]
+    return Places(
+        cells,
+        NUM_RANKS - 1,  # without the joker, which counts as the card that it stands for
+        np.concatenate([index[name].ravel() for name in _SEEN]),
+        np.array([np.eye(width, k=step) for step in _STEPS], np.float32),
+        2,
+        actions,
+        np.arange(FIRST_BUILD),
+    )
