@@ -53,7 +53,12 @@ class ActorCritic(MaskableActorCriticPolicy):
         observation_space, action_space, lr_schedule, kwargs: as MaskablePPO gives them.
         game: the game that it is for.
         widths: of the actor, as in `new_module`.
+
+    Attributes:
+        actor: the network whose values are the logits.
     """
+
+    actor: Module
 
     def __init__(
         self,
@@ -69,10 +74,10 @@ class ActorCritic(MaskableActorCriticPolicy):
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build(self, lr_schedule: Schedule) -> None:
-        actor = new_module(self._game, self._widths)
-        features = actor.body.features
-        self.mlp_extractor: _Body = _Body(actor.body, features)  # type: ignore[assignment]
-        self.action_net = actor.head
+        self.actor = new_module(self._game, self._widths)
+        features = self.actor.body.features
+        self.mlp_extractor: _Body = _Body(self.actor.body, features)  # type: ignore[assignment]
+        self.action_net = self.actor.head
         self.value_net: nn.Sequential = nn.Sequential(  # type: ignore[assignment]
             nn.Linear(features, _CRITIC_WIDTH), nn.ReLU(), nn.Linear(_CRITIC_WIDTH, 1)
         )
@@ -80,11 +85,6 @@ class ActorCritic(MaskableActorCriticPolicy):
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         return super()._get_constructor_parameters() | {"game": self._game, "widths": self._widths}
-
-    @property
-    def actor(self) -> Module:
-        """The network of the policy, whose values are the logits; it shares its weights."""
-        return Module(self.mlp_extractor.body, self.action_net)
 
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: NDArray[Any] | None = None
@@ -94,7 +94,7 @@ class ActorCritic(MaskableActorCriticPolicy):
         actions = logs.argmax(dim=1) if deterministic else torch.multinomial(logs.exp(), 1)[:, 0]
         return actions, values, logs.gather(1, actions[:, None])[:, 0]
 
-    def evaluate_actions(  # type: ignore[override]  # observations are no dicts here
+    def evaluate_actions(
         self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Values, log-probabilities and entropies, as MaskablePPO learns."""

@@ -6,6 +6,7 @@ import sys
 
 _COMMANDS = {
     "train": "train a network by self-play and measure it",
+    "exploit": "train against one agent, to see how much can be won from it",
     "label": "make positions with values of their actions, by search",
     "imitate": "fit a network to labelled positions and measure it",
     "benchmark": "measure how fast everything is, beside what else is installed",

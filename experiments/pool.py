@@ -19,10 +19,11 @@ _MEMORY = 0.95  # of what is known about an agent this much is kept at each upda
 class Pool:
     """Opponents and partners of a learner, and how often each is to be met.
 
-    A part of the games is played against the learner's present policy. The others go to those who still win: an agent
-    that the learner beats with probability p is met in proportion to (1 - p)**2 (prioritised fictitious self-play,
-    Vinyals et al., "Grandmaster level in StarCraft II using multi-agent reinforcement learning", Nature 2019). What is
-    known about an agent fades, so that one that is not met any more seems even again, and gets another chance.
+    A part of the games is played against the learner's present policy. The others go to those who still win, but not
+    always: an agent that the learner beats with probability p is met in proportion to p (1 - p) (prioritised fictitious
+    self-play, Vinyals et al., "Grandmaster level in StarCraft II using multi-agent reinforcement learning", Nature
+    2019). Their (1 - p)**2, tried instead, gave nearly all games to "careful", which a beginner learns little from.
+    What is known about an agent fades, so that one that is not met any more seems even again, and gets another chance.
 
     Args:
         game: the game.
@@ -95,7 +96,8 @@ class Pool:
 
     def opponents(self) -> NDArray[np.float64]:
         """The share of games in which each agent is to be the opponent, float64 [agents]."""
-        weights = (1.0 - self.win_rates()) ** 2
+        rates = self.win_rates()
+        weights = rates * (1.0 - rates)
         weights[self._latest] = 0.0
         weights *= (1.0 - self._latest_share) / weights.sum()
         weights[self._latest] = self._latest_share

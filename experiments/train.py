@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 import torch
@@ -43,6 +43,8 @@ CONFIGS = Path(__file__).parent / "configs"
 _SHORT = {"piles": "piles-4p", "wall": "wall-2p"}
 _EVALUATION_SEED = 1_000_007  # of the deals of the curves; neither trained on nor reported
 _MINUTES = 3.0  # if neither minutes nor decisions are given
+METHOD = "train"  # in the networks that come from here: their values are logits
+_CONFIG = "config.json"
 _CHECKPOINT = "checkpoint.pt"
 _FORMAT = "piles-wall-checkpoint/1"
 _TIMES = ("time/environment", "time/rollout", "time/learning")
@@ -58,9 +60,9 @@ class Config:
         minutes: how long to train in all; 3 if neither this nor `decisions` is given.
         decisions: how many decisions to learn from in all, rounded up to one in each lane.
         seed: seed of games and network.
-        start: a network (.npz) that the policy begins as; its layers take the place of `widths`.
-        temperature: the network's values are divided by this to become logits; those of `imitate` are in points.
-        critic_updates: so many updates fit the critic alone, before the policy changes.
+        start: a network (.npz) that the policy begins as; its sizes take the place of `widths`.
+        temperature: the values of a network of `imitate` are divided by so many points to become logits.
+        critic_updates: after a start from a network, so many updates fit the critic alone.
         lanes: games played side by side.
         steps: decisions in each lane between updates.
         batch_size: decisions that a step of the optimiser learns from.
@@ -91,8 +93,8 @@ class Config:
     decisions: int | None = None
     seed: int = 0
     start: Annotated[Path | None, tyro.conf.arg(name="from")] = None
-    temperature: float = 1.0
-    critic_updates: int = 0
+    temperature: float = 0.5
+    critic_updates: int = 10
     lanes: int = 250
     steps: int = 32
     batch_size: int = 2000
@@ -116,7 +118,8 @@ class Config:
     deals: int = 500
     out: Path = Path("runs")
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise a ValueError if a value is not possible."""
         if self.minutes is not None and self.decisions is not None:
             raise ValueError("give --minutes or --decisions, not both")
         for name in ("minutes", "decisions", "temperature", "learning_rate", "reward_scale", "checkpoint_minutes"):
@@ -138,7 +141,7 @@ class Config:
         return json.dumps(asdict(self), indent=2, default=str) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> "Config":
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote; what is not named has its default.
 
         Raises:
@@ -157,37 +160,48 @@ class Config:
         return cls(**values)
 
 
+ConfigType = TypeVar("ConfigType", bound=Config)
+
+
 def main(words: Sequence[str]) -> None:
     """The command line."""
-    presets = sorted(path.stem for path in CONFIGS.glob("*.json"))
     if "--resume" in words:
-        training = Training.resume(**_resume_arguments(words))
+        chosen = tyro.cli(_Resume, args=words, prog="python -m experiments train")
+        training = Training.resume(chosen.resume, chosen.minutes, chosen.decisions)
     else:
-        usage = f"train GAME [OPTIONS], GAME being piles, wall, {', '.join(presets)} or the config.json of a run"
-        if not words or words[0].startswith("-"):
-            raise ValueError(f"usage: {usage}; or train --resume RUN_FOLDER")
-        preset = load_config(words[0])
-        config = tyro.cli(Config, args=words[1:], default=preset, prog=f"train {words[0]}", description=usage)
-        training = Training(config, new_folder(config.out, f"{config.game}-{config.players}p"))
+        training = Training(parse(Config, "train", words))
     print(f"Training {training.game!r}; files go to {training.folder}\n"
           f"To watch the curves: tensorboard --logdir {training.folder}")  # fmt: skip
     training.run()
     print(f"{training.decisions:,} decisions; saved as {training.folder / 'policy.npz'}\n\n{measure(training)}")
 
 
-def load_config(name: str) -> Config:
-    """A preset by its name, or the config in a file.
+def parse(kind: type[ConfigType], command: str, words: Sequence[str]) -> ConfigType:
+    """A config from the words of a command line: a preset or a run's config.json, then options.
 
     Raises:
-        ValueError: if there is neither.
+        ValueError: if there is no such preset or file, or a value is wrong.
     """
-    path = CONFIGS / f"{_SHORT.get(name, name)}.json"
+    presets = sorted(path.stem for path in CONFIGS.glob("*.json"))
+    known = f"{', '.join([*_SHORT, *presets])} or a run's config.json"
+    if not words:
+        raise ValueError(f"{command} what? Name one of {known}")
+    if words[0] in ("-h", "--help"):
+        words = ["piles", *words]
+    path = CONFIGS / f"{_SHORT.get(words[0], words[0])}.json"
     if not path.is_file():
-        path = Path(name)
+        path = Path(words[0])
     if not path.is_file():
-        known = ", ".join([*_SHORT, *sorted(preset.stem for preset in CONFIGS.glob("*.json"))])
-        raise ValueError(f"there is no preset or file {name!r}; the presets are {known}")
-    return Config.from_json(path.read_text(encoding="utf-8"))
+        raise ValueError(f"there is no preset or file {words[0]!r}; name one of {known}")
+    preset = kind.from_json(path.read_text(encoding="utf-8"))
+    return tyro.cli(
+        kind,
+        args=words[1:],
+        default=preset,
+        prog=f"python -m experiments {command} NAME",
+        description=f"NAME is one of {known}.",
+        config=(tyro.conf.SuppressFixed,),
+    )
 
 
 @dataclass(frozen=True)
@@ -203,11 +217,6 @@ class _Resume:
     resume: Path
     minutes: float | None = None
     decisions: int | None = None
-
-
-def _resume_arguments(words: Sequence[str]) -> dict[str, Any]:
-    chosen = tyro.cli(_Resume, args=words, prog="train")
-    return {"folder": chosen.resume, "minutes": chosen.minutes, "decisions": chosen.decisions}
 
 
 class ScaledReward(VecEnvWrapper):
@@ -249,40 +258,42 @@ class Training:
 
     Args:
         config: what to train and how.
-        folder: where the run's files are; it must exist.
-        state: a checkpoint to go on from; see `resume`.
+        folder: the run's folder if there is one already; otherwise a new one is made in `config.out`.
 
     Raises:
         ValueError: if the config asks for agents or rules that there are not, or a network was made for others.
 
     Attributes:
-        model: the MaskablePPO model; `model.num_timesteps` counts the learner's decisions.
+        config: the config with the network's sizes and the opponents' names filled in.
+        folder: where the run's files are.
+        game: the game, with dense rewards.
+        model: the MaskablePPO model.
+        seconds: how long it has been trained, in all sessions.
     """
 
-    def __init__(self, config: Config, folder: Path, state: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, config: Config, folder: Path | None = None) -> None:
+        config.check()
         self.game = games.make(config.game, config.players, reward="dense")
-        self.folder = folder
-        network = None
-        if config.start is not None:
-            network = load_network(config.start, self.game)
+        network = None if config.start is None else load_network(config.start, self.game)
+        if network is not None:
             config = replace(config, widths=widths_of(network))
-        self.config = replace(config, opponents=config.opponents or self.game.policies)
+        self.config = config = replace(config, opponents=config.opponents or self.game.policies)
         fixed = {name: make_agent(name, self.game) for name in self.config.opponents}
         self._env = SeatVecEnv(self.game, config.lanes, list(fixed.values()), seed=config.seed)
         self.model = new_model(self._env, self.config)
         if network is not None:
             self.policy.actor.load_state_dict(to_module(self.game, network).state_dict())
-            self.policy.actor.head.scale /= config.temperature
+            if network.about["training"]["method"] != METHOD:  # its values are no logits
+                self.policy.actor.head.scale /= config.temperature
         self._pool = Pool(self.game, fixed, self.policy.actor, config.latest, config.partners, config.snapshots)
         self._env.lanes.agents = self._pool.agents
         self._draw_opponents()
         self._watch = _Watch(self._pool)
         self.model.learn(0, self._watch)  # sets up lanes and counters, and learns nothing
         self._updates = 0
-        self._seconds = 0.0  # of training in all sessions
-        if state is not None:
-            self._set_state(state)
-        write_atomically(folder / "config.json", lambda file: file.write_text(self.config.to_json(), encoding="utf-8"))
+        self.seconds = 0.0
+        self.folder = new_folder(config.out, f"{config.game}-{config.players}p") if folder is None else folder
+        write_atomically(self.folder / _CONFIG, lambda file: file.write_text(config.to_json(), encoding="utf-8"))
 
     @classmethod
     def resume(cls, folder: Path, minutes: float | None = None, decisions: int | None = None) -> "Training":
@@ -295,18 +306,16 @@ class Training:
         Raises:
             ValueError: if the folder is not that of a run, or the run was made for other rules or by another version.
         """
-        path, checkpoint = folder / "config.json", folder / _CHECKPOINT
+        path, checkpoint = folder / _CONFIG, folder / _CHECKPOINT
         if not path.is_file():
-            raise ValueError(f"{str(folder)!r} is not the folder of a run: there is no config.json in it")
+            raise ValueError(f"{str(folder)!r} is not the folder of a run: there is no {_CONFIG} in it")
         config = Config.from_json(path.read_text(encoding="utf-8"))
         if minutes is not None or decisions is not None:
             config = replace(config, minutes=minutes, decisions=decisions)
-        if not checkpoint.is_file():  # it was killed before the first one
-            return cls(config, folder)
-        state = torch.load(checkpoint, weights_only=True)
-        if state["about"].get("format") != _FORMAT:
-            raise ValueError(f"{checkpoint} has format {state['about'].get('format')!r}, not {_FORMAT!r}")
-        return cls(config, folder, state)
+        training = cls(config, folder)
+        if checkpoint.is_file():  # otherwise the run was killed before the first one
+            training._set_state(torch.load(checkpoint, weights_only=True))
+        return training
 
     @property
     def policy(self) -> ActorCritic:
@@ -336,15 +345,15 @@ class Training:
                 before, began = self.decisions, time.monotonic()
                 row = self._update()
                 learnt = time.monotonic()
-                self._seconds += learnt - began
+                self.seconds += learnt - began
                 if _crossed(before, self.decisions, self.config.evaluate_every) or self._left() <= 0:
                     row |= self._evaluate(opponents)
                 if _crossed(before, self.decisions, self.config.snapshot_every):
                     self._pool.add(f"{self.decisions:,} decisions")
                 now = time.monotonic()
-                self._seconds += now - learnt
+                self.seconds += now - learnt
                 row |= {name: row[name] / (now - began) for name in _TIMES if name in row}
-                row |= {"time/evaluation": (now - learnt) / (now - began), "time/seconds": self._seconds}
+                row |= {"time/evaluation": (now - learnt) / (now - began), "time/seconds": self.seconds}
                 row["time/decisions_per_second"] = (self.decisions - before) / (now - began)
                 log.write(self.decisions, row)
                 self._show(progress, row, self.decisions - before, now - began)
@@ -363,7 +372,7 @@ class Training:
 
     def to_network(self) -> Network:
         """The policy as it is now, without torch."""
-        training = {"method": "train", "decisions": self.decisions, "seconds": round(self._seconds),
+        training = {"method": METHOD, "decisions": self.decisions, "seconds": round(self.seconds),
                     "config": json.loads(self.config.to_json())}  # fmt: skip
         return to_network(self.game, self.policy.actor, training)
 
@@ -371,10 +380,11 @@ class Training:
         """Write a checkpoint, and the policy as it is now."""
         write_atomically(self.folder / "policy.npz", self.to_network().save)
         state = {
-            "about": describe_game(self.game) | {"format": _FORMAT},
+            "format": _FORMAT,
+            "about": describe_game(self.game),
             "decisions": self.decisions,
             "updates": self._updates,
-            "seconds": self._seconds,
+            "seconds": self.seconds,
             "policy": self.policy.state_dict(),
             "optimiser": self.policy.optimizer.state_dict(),
             "pool": self._pool.get_state(),
@@ -386,8 +396,10 @@ class Training:
         write_atomically(self.folder / _CHECKPOINT, lambda file: torch.save(state, file))
 
     def _set_state(self, state: Mapping[str, Any]) -> None:
-        check_made_for(self.game, {**state["about"], "format": describe_game(self.game)["format"]})
-        self._updates, self._seconds = state["updates"], state["seconds"]
+        if state["format"] != _FORMAT:
+            raise ValueError(f"the checkpoint in {self.folder} has format {state['format']!r}, not {_FORMAT!r}")
+        check_made_for(self.game, state["about"])
+        self._updates, self.seconds = state["updates"], state["seconds"]
         self.policy.load_state_dict(state["policy"])
         self.policy.optimizer.load_state_dict(state["optimiser"])
         self._pool.set_state(state["pool"])
@@ -403,7 +415,7 @@ class Training:
         """The share of the budget that is left; 0 or less if it is used."""
         if self.config.decisions is not None:
             return 1.0 - self.decisions / self.config.decisions
-        return 1.0 - self._seconds / (60 * self._minutes)
+        return 1.0 - self.seconds / (60 * self._minutes)
 
     @property
     def _minutes(self) -> float:
@@ -416,7 +428,7 @@ class Training:
         """Play, then learn from it; return what there is to log, times in seconds."""
         model, config = self.model, self.config
         self._draw_opponents()
-        self.policy.actor.requires_grad_(self._updates >= config.critic_updates)
+        self.policy.actor.requires_grad_(config.start is None or self._updates >= config.critic_updates)
         steps = config.steps
         if config.decisions is not None:  # the last update may be smaller
             steps = min(steps, -(-(config.decisions - self.decisions) // config.lanes))
@@ -467,7 +479,7 @@ class Training:
         if self.config.decisions is not None:
             return bar(self.config.decisions, "training", unit="decision", initial=self.decisions)
         form = "{l_bar}{bar}| {n:.0f}/{total} s [{remaining} left{postfix}]"
-        return bar(round(60 * self._minutes), "training", initial=self._seconds, bar_format=form)
+        return bar(round(60 * self._minutes), "training", initial=self.seconds, bar_format=form)
 
     def _show(self, progress: Any, row: Mapping[str, float], decisions: int, seconds: float) -> None:
         """Move the bar on."""
