@@ -66,3 +66,10 @@ def describe_game(game: Game) -> dict[str, Any]:
     rules = {name: value for name, value in asdict(game.rules).items() if name != "reward"}
     layout = hashlib.sha256(game.layout.table().encode()).hexdigest()[:16]
     return {"format": FORMAT, "game": game.name, "rules": rules, "layout": layout, "actions": game.num_actions}
+
+
+def check_made_for(game: Game, about: Mapping[str, Any]) -> None:
+    """Raise a ValueError if what `describe_game` said when a network was made does not hold for this game."""
+    for name, expected in describe_game(game).items():
+        if about.get(name) != expected:
+            raise ValueError(f"it was made for {name} {about.get(name)}; {game!r} has {expected}")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from agents.agent import GameAgent
 from agents.dense_network import DenseNetwork
-from agents.network import Network, describe_game
+from agents.network import Network, check_made_for
 from agents.place_network import PlaceNetwork
 from cardtable.game import Game, Ints, Views
 
@@ -35,9 +35,7 @@ def load_network(path: Path, game: Game) -> Network:
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             parameters = {name: file[name] for name in file.files if name != "about"}
-        for name, expected in describe_game(game).items():
-            if about.get(name) != expected:
-                raise ValueError(f"it was made for {name} {about.get(name)}; {game!r} has {expected}")
+        check_made_for(game, about)
         return _ARCHITECTURES[about["architecture"]](game, parameters, about["training"])
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise ValueError(f"{str(path)!r} is no network that can play here: {error}") from error

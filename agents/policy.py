@@ -1,52 +1,136 @@
-"""A trained network as an agent."""
+"""Networks for MaskablePPO, and networks in torch as players."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.type_aliases import Schedule
+from torch import Tensor, nn
 
 from agents.agent import GameAgent
+from agents.network import check_made_for
+from agents.torch_networks import Module, new_module
 from cardtable.chance import SAMPLE, uniform_each
 from cardtable.game import Game, Ints, Views
 
-if TYPE_CHECKING:
-    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+_CRITIC_WIDTH = 128
+_ILLEGAL = -1e8  # as a logit
 
 
-class ObservationLayer(BaseFeaturesExtractor):
-    """The first layer, which policy and value network share.
+class _Body(nn.Module):
+    """Where SB3 expects two extractors: one body, whose features the last layers of actor and critic share."""
 
-    It divides each number of an observation by the largest size that the observation space allows it.
+    def __init__(self, body: nn.Module, features: int) -> None:
+        super().__init__()
+        self.body = body
+        self.latent_dim_pi = self.latent_dim_vf = features
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.forward_actor(observations)
+        return features, features
+
+    def forward_actor(self, observations: Tensor) -> Tensor:
+        features: Tensor = self.body(observations)
+        return features
+
+    def forward_critic(self, observations: Tensor) -> Tensor:
+        return self.forward_actor(observations)
+
+
+class ActorCritic(MaskableActorCriticPolicy):
+    """A policy for MaskablePPO: one of `agents.torch_networks` is the actor, a critic uses the features of its body.
+
+    It normalises the logits once where the stock policy does it three times, which with hundreds of actions takes as
+    long as the layers.
+
+    Args:
+        observation_space, action_space, lr_schedule, kwargs: as MaskablePPO gives them.
+        game: the game that it is for.
+        widths: of the actor, as in `new_module`.
+
+    Attributes:
+        actor: the network whose values are the logits.
     """
 
-    def __init__(self, observation_space: spaces.Box, width: int = 256) -> None:
-        super().__init__(observation_space, features_dim=width)
-        low, high = observation_space.low.astype(np.float32), observation_space.high.astype(np.float32)
-        scale = np.maximum(np.maximum(np.abs(low), np.abs(high)), 1.0)
-        self.factor: torch.Tensor
-        self.register_buffer("factor", torch.as_tensor(1.0 / scale))
+    actor: Module
 
-        self.linear = torch.nn.Linear(len(scale), width)
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Schedule,
+        game: Game,
+        widths: Sequence[int],
+        **kwargs: Any,
+    ) -> None:
+        self._game = game
+        self._widths = widths
+        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
-    def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.linear(observations * self.factor))
+    def _build(self, lr_schedule: Schedule) -> None:
+        self.actor = new_module(self._game, self._widths)
+        features = self.actor.body.features
+        self.mlp_extractor: _Body = _Body(self.actor.body, features)  # type: ignore[assignment]
+        self.action_net = self.actor.head
+        self.value_net: nn.Sequential = nn.Sequential(  # type: ignore[assignment]
+            nn.Linear(features, _CRITIC_WIDTH), nn.ReLU(), nn.Linear(_CRITIC_WIDTH, 1)
+        )
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True)
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return super()._get_constructor_parameters() | {"game": self._game, "widths": self._widths}
+
+    def forward(
+        self, obs: Tensor, deterministic: bool = False, action_masks: NDArray[Any] | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Actions, values and log-probabilities, as MaskablePPO plays."""
+        logs, values = self._logs_and_values(obs, action_masks)
+        actions = logs.argmax(dim=1) if deterministic else torch.multinomial(logs.exp(), 1)[:, 0]
+        return actions, values, logs.gather(1, actions[:, None])[:, 0]
+
+    def evaluate_actions(
+        self, obs: Tensor, actions: Tensor, action_masks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Values, log-probabilities and entropies, as MaskablePPO learns."""
+        logs, values = self._logs_and_values(obs, action_masks)
+        return values, logs.gather(1, actions[:, None])[:, 0], -(logs.exp() * logs).sum(dim=1)
+
+    def _logs_and_values(self, observations: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
+        """Log-probabilities [B, A] and values [B, 1]."""
+        features = self.mlp_extractor.forward_actor(observations.float())
+        logits = self.action_net(features)
+        if masks is not None:
+            logits = logits.masked_fill(torch.as_tensor(masks) == 0, _ILLEGAL)
+        return torch.log_softmax(logits, dim=1), self.value_net(features)
 
 
 class PolicyAgent(GameAgent):
-    """Plays by a MaskablePPO policy.
+    """Plays by a policy in torch.
 
     Args:
         game: the game that will be played.
-        policy: the network.
+        logits: takes observations int8 [B, D] and returns unnormalised log-probabilities [B, A] of all actions.
         sample: draw actions with the policy's probabilities; otherwise take the most likely one.
     """
 
-    def __init__(self, game: Game, policy: "MaskableActorCriticPolicy", sample: bool = False) -> None:
+    def __init__(self, game: Game, logits: Callable[[Tensor], Tensor], sample: bool = False) -> None:
         super().__init__(game)
+        self._logits = logits
+        self._sample = sample
+
+    @classmethod
+    def of(cls, game: Game, policy: MaskableActorCriticPolicy, sample: bool = False) -> "PolicyAgent":
+        """An agent that plays by a policy of MaskablePPO, and changes as that learns.
+
+        Raises:
+            ValueError: if it was made for other sizes of observations or actions.
+        """
         expected, found = game.observation_shape, policy.observation_space.shape
         actions = getattr(policy.action_space, "n", None)
         if found != expected or actions != game.num_actions:
@@ -54,8 +138,11 @@ class PolicyAgent(GameAgent):
                 f"the network was made for observations of shape {found} and {actions} actions; "
                 f"{game!r} has {expected} and {game.num_actions}, so it needs a network of its own"
             )
-        self._policy = policy
-        self._sample = sample
+
+        def logits(observations: Tensor) -> Tensor:
+            return policy.get_distribution(observations).distribution.logits  # type: ignore[union-attr,no-any-return]
+
+        return cls(game, policy.actor if isinstance(policy, ActorCritic) else logits, sample)
 
     @classmethod
     def load(cls, game: Game, path: str | Path) -> "PolicyAgent":
@@ -64,20 +151,20 @@ class PolicyAgent(GameAgent):
         Raises:
             ValueError: if there is no such file, or it was made for other rules.
         """
-        from sb3_contrib import MaskablePPO
-
         if not Path(path).is_file():
             raise ValueError(f"there is no file {str(path)!r}; train one with `python -m experiments train`")
-        return cls(game, MaskablePPO.load(path, device="cpu").policy)
+        model = MaskablePPO.load(path, device="cpu")
+        about = getattr(model, "about", None)  # `experiments train` says what the network was made for
+        if about is not None:
+            check_made_for(game, about)
+        return cls.of(game, model.policy)
 
     def policy(self, views: Views) -> NDArray[np.float64]:
         """Action probabilities for each view [B], float64 [B, A]; illegal actions have probability 0."""
         self._check(views)
         observations, masks = self.game.observe(views)
-        self._policy.set_training_mode(False)
         with torch.no_grad():
-            tensor: Any = torch.as_tensor(observations)
-            logits = self._policy.get_distribution(tensor).distribution.logits.double().numpy()  # type: ignore[union-attr]
+            logits = self._logits(torch.as_tensor(observations)).double().numpy()
         logits = np.where(masks, logits, -np.inf)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))

@@ -19,12 +19,13 @@ class SeatVecEnv(VecEnv):
     """`SeatLanes` for Stable-Baselines3: a learner plays one side in each lane, given agents the others.
 
     Observations are int8 [B, D], rewards float32 [B]. `infos[lane]` of a game that has ended holds
-    `terminal_observation`, `scores` and SB3's `episode` statistics, from which it logs `rollout/ep_rew_mean`.
+    `terminal_observation`, `scores`, `opponent` (the index of the agent that played the other side, -1 for none) and
+    SB3's `episode` statistics, from which it logs `rollout/ep_rew_mean`.
 
     Args:
         game: the game; `reward="dense"` learns faster than a final margin.
         num_envs: number of lanes B.
-        opponents, weights: as in `SeatLanes`.
+        agents, weights: as in `SeatLanes`; `lanes.draw_from` changes who is drawn.
         seed: seed of all games; None: from the operating system. `env.seed(...)` before `reset` sets another.
 
     Raises:
@@ -35,12 +36,12 @@ class SeatVecEnv(VecEnv):
         self,
         game: Game,
         num_envs: int,
-        opponents: Sequence[Agent],
+        agents: Sequence[Agent],
         weights: Sequence[float] | None = None,
         seed: int | None = None,
     ) -> None:
         self.game = game
-        self.lanes = SeatLanes(game, num_envs, opponents, weights)
+        self.lanes = SeatLanes(game, num_envs, agents, weights)
         self.env_seconds = 0.0  # spent in steps, opponents included
         self._seed = seed
         self._actions: NDArray[np.int64] = np.empty(0, np.int64)
@@ -72,6 +73,7 @@ class SeatVecEnv(VecEnv):
             infos[lane] = {
                 "terminal_observation": finished.observations[k],
                 "scores": finished.scores[k],
+                "opponent": int(finished.opponents[k]),
                 "episode": {"r": float(finished.returns[k]), "l": int(finished.lengths[k]), "t": elapsed},
             }
         self.env_seconds += time.monotonic() - began

@@ -185,14 +185,17 @@ def to_network(game: Game, module: Module, training: Mapping[str, Any]) -> Netwo
     return kind(game, parameters, training)
 
 
-def to_module(game: Game, network: Network) -> Module:
-    """The same network as a torch module."""
+def widths_of(network: Network) -> tuple[int, ...]:
+    """What `new_module` makes a network of this size from."""
     found = network.parameters
     if isinstance(network, PlaceNetwork):
         width, mixed = len(found["body.own.weight"]), len(found["body.mix_own.weight"])
-        widths = [width, mixed, len(found["body.rest.weight"]) - width]
-    else:
-        widths = [len(array) for name, array in found.items() if name.startswith("body.") and name.endswith(".bias")]
-    module = new_module(game, widths)
-    module.load_state_dict({name: torch.tensor(array) for name, array in found.items()})
+        return width, mixed, len(found["body.rest.weight"]) - width
+    return tuple(len(array) for name, array in found.items() if name.startswith("body.") and name.endswith(".bias"))
+
+
+def to_module(game: Game, network: Network) -> Module:
+    """The same network as a torch module."""
+    module = new_module(game, widths_of(network))
+    module.load_state_dict({name: torch.tensor(array) for name, array in network.parameters.items()})
     return module

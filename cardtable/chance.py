@@ -23,6 +23,8 @@ LEARNER_SIDE = 9  # which side a learner plays
 OPPONENT = 10  # who plays the other side
 AGENT = 11  # the seed of a match's k-th agent
 LABEL = 12  # games and searches whose positions are to be learnt from
+PARTNER = 13  # who plays the learner's partners
+LEARNER_SEAT = 14  # which seat a learner with partners plays
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

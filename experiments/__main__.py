@@ -6,6 +6,7 @@ import sys
 
 _COMMANDS = {
     "train": "train a network by self-play and measure it",
+    "exploit": "train against one agent, to see how much can be won from it",
     "label": "make positions with values of their actions, by search",
     "imitate": "fit a network to labelled positions and measure it",
     "benchmark": "measure how fast everything is, beside what else is installed",
@@ -22,23 +23,26 @@ def main(words: list[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     parser = argparse.ArgumentParser(prog="python -m experiments", description="Play, train and measure players.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    chosen = next((word for word in words if word in _COMMANDS), None)
-    run = None
-    for name, text in _COMMANDS.items():
-        command = commands.add_parser(name, help=text, description=text.capitalize() + ".")
-        if name == chosen:  # modules load torch and the like, so only the one that is wanted is imported
-            try:
-                module = importlib.import_module(f"experiments.{name}")
-            except ModuleNotFoundError as error:
-                extra = "tournament" if name == "tournament" else "train"
-                print(f"`{name}` needs packages that are not installed ({error}): pip install 'piles-wall[{extra}]'")
-                return 1
-            module.add_arguments(command)
-            run = module.run
-    arguments = parser.parse_args(words)
-    assert run is not None
+    parsers = {
+        name: commands.add_parser(name, help=text, description=text.capitalize() + ".")
+        for name, text in _COMMANDS.items()
+    }
+    chosen = words[0] if words and words[0] in _COMMANDS else None
+    if chosen is None:
+        parser.parse_args(words)  # shows help, or what is wrong, and exits
+    assert chosen is not None
+    try:  # modules load torch and the like, so only the one that is wanted is imported
+        module = importlib.import_module(f"experiments.{chosen}")
+    except ModuleNotFoundError as error:
+        extra = "tournament" if chosen == "tournament" else "train"
+        print(f"`{chosen}` needs packages that are not installed ({error}): pip install 'piles-wall[{extra}]'")
+        return 1
     try:
-        run(arguments)
+        if hasattr(module, "main"):  # its options are the fields of a dataclass, which tyro reads
+            module.main(words[1:])
+        else:
+            module.add_arguments(parsers[chosen])
+            module.run(parser.parse_args(words))
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -333,7 +333,7 @@ def _training() -> dict[str, float] | None:
 
     game = PilesGame(piles_env.PilesRules(reward="dense"))
     env = SeatVecEnv(game, 256, [make_agent("greedy", game)], seed=0)
-    model: MaskablePPO = new_model(env, Config(), seed=0, log=None)
+    model: MaskablePPO = new_model(env, Config())
     model.learn(8192)
     env.env_seconds, began, before = 0.0, time.perf_counter(), model.num_timesteps
     model.learn(65536, reset_num_timesteps=False)

@@ -156,7 +156,7 @@ def test_maskable_ppo_learns_on_it_and_its_policy_plays(tmp_path: object) -> Non
     buffer = model.rollout_buffer
     chosen = buffer.actions.astype(int).ravel()
     assert buffer.action_masks.reshape(len(chosen), -1)[np.arange(len(chosen)), chosen].all()
-    agent = PolicyAgent(game, model.policy, sample=True)
+    agent = PolicyAgent.of(game, model.policy, sample=True)
     states = game.new_states(np.arange(50, dtype=np.uint64))
     views = game.view(states, game.current_player(states))
     probabilities = agent.policy(views)
@@ -164,4 +164,4 @@ def test_maskable_ppo_learns_on_it_and_its_policy_plays(tmp_path: object) -> Non
     assert (probabilities[game.action_mask(states) == 0] == 0).all()
     assert game.action_mask(states)[np.arange(50), agent.act(views)].all()
     with pytest.raises(ValueError, match="needs a network of its own"):
-        PolicyAgent(PilesGame(PilesRules(num_players=2)), model.policy)
+        PolicyAgent.of(PilesGame(PilesRules(num_players=2)), model.policy)
