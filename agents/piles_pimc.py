@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.network import Floats
+from agents.network_agent import NetworkAgent
 from agents.piles_playout import play_out
 from agents.search import SearchAgent
 from cardtable import chance
@@ -11,6 +13,8 @@ from cardtable.kernel import Record, inner, kernel
 from piles_env import engine
 from piles_env.view import determinize
 
+_CANDIDATES = 8  # actions that are tried when a policy proposes them
+_PRIOR = np.float32(1.0)  # points for each unit of its values
 _CAREFUL_TURNS = 8  # that follow the decision: 4, 8 or all led careful by 9, 12 and 13 points a deal (60 deals)
 
 
@@ -32,14 +36,18 @@ def _try_all(v: Record, actions: Ints, world_seed: np.uint64, worlds: States, su
 
 
 @inner
-def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDArray[np.int8]) -> int:
+def _search(
+    v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDArray[np.int8], prior: Floats, candidates: int
+) -> int:
     """Sequential halving (Karnin, Koren and Somekh, ICML 2013) over the legal actions.
 
     In each round all actions that are left get the same number of playouts, and the better half of them goes on. World
     number w and its chance are the same for all actions, so that they differ by what the action does and not by luck.
+    Only the actions with the best priors take part, and a prior counts as so many points more, whatever the playouts.
     """
     engine.write_mask(v, v.hand, mask)
     actions = np.flatnonzero(mask)
+    actions = actions[np.argsort(-prior[actions], kind="mergesort")][:candidates]
     left = len(actions)
     if left == 1:
         return actions[0]
@@ -53,7 +61,7 @@ def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDA
             world_seed = chance.draw(seed, chance.WORLD, number)
             number += 1
             _try_all(v, actions, world_seed, worlds, sums)
-        order = np.argsort(-sums, kind="mergesort")  # all that are left were tried in the same games
+        order = np.argsort(-(sums / number + prior[actions]), kind="mergesort")  # all left were tried in the same games
         left = (left + 1) // 2
         actions, sums = actions[order][:left], sums[order][:left]
     return actions[0]
@@ -61,10 +69,11 @@ def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, mask: NDA
 
 @kernel
 def _act(
-    views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States, mask: NDArray[np.int8], out: Ints
-) -> None:
+    views: Views, playouts: int, seeds: NDArray[np.uint64], worlds: States, mask: NDArray[np.int8],
+    priors: Floats, candidates: int, out: Ints,
+) -> None:  # fmt: skip
     for lane in range(len(views)):
-        out[lane] = _search(views[lane], playouts, seeds[lane], worlds, mask)
+        out[lane] = _search(views[lane], playouts, seeds[lane], worlds, mask, priors[lane], candidates)
 
 
 @kernel
@@ -107,8 +116,22 @@ class PilesPimcAgent(SearchAgent):
     """Tries each action in games that fit what it sees, all players going on by rules of thumb.
 
     It takes the action that is best on average. In each round each action that is left gets at least one playout.
+
+    Args:
+        game, playouts, ms: as in `SearchAgent`.
+        policy: a network that chooses the actions to try, and whose preferences count beside the playouts.
     """
 
+    def __init__(
+        self, game: Game, playouts: int = 1000, ms: int | None = None, policy: NetworkAgent | None = None
+    ) -> None:
+        super().__init__(game, playouts, ms)
+        self._policy = policy
+
     def _search(self, views: Views, seeds: NDArray[np.uint64], playouts: int, actions: Ints) -> None:
+        if self._policy is None:
+            priors, candidates = np.zeros((len(views), self.game.num_actions), np.float32), self.game.num_actions
+        else:
+            priors, candidates = _PRIOR * self._policy.values(views), _CANDIDATES
         mask = np.empty(self.game.num_actions, np.int8)
-        _act(views, playouts, seeds, self.game.empty_states(2), mask, actions)
+        _act(views, playouts, seeds, self.game.empty_states(2), mask, priors, candidates, actions)

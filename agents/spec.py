@@ -1,9 +1,10 @@
-"""Agents by text: "greedy", "pimc:playouts=300", "policy:runs/piles-4p/model.zip"."""
+"""Agents by text: "greedy", "pimc:playouts=300,policy=piles-4p", "policy:runs/piles-4p/model.zip"."""
 
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agents.agent import Agent
 from agents.heuristics import HeuristicAgent
@@ -24,7 +25,7 @@ class _Entry:
         make: makes the agent of a game, with the parameters that the spec gives.
         description: a line for help texts.
         game: the name of the only game that it plays; None for all games.
-        parameters: the names of numbers that may follow the colon, of which only one may be given.
+        parameters: the names of what may follow the colon. Of the numbers only one may be given.
     """
 
     make: Callable[..., Agent]
@@ -34,17 +35,25 @@ class _Entry:
 
 
 def _policy(game: Game, name: str) -> Agent:
-    known = shipped()
-    if name in known or name.endswith(".npz"):
-        return NetworkAgent(game, load_network(known.get(name, Path(name)), game))
     if not name.endswith(".zip"):
-        raise ValueError(
-            f"policy needs {' or '.join(map(repr, known)) or 'a file'}, or a file of your own: one that `experiments "
-            f"train` has saved, as in 'policy:runs/piles-4p/model.zip', or `experiments imitate` (.npz), not {name!r}"
-        )
+        return _network(game, name)
     from agents.policy import PolicyAgent  # torch is loaded only when such a network is to play
 
     return PolicyAgent.load(game, name)
+
+
+def _network(game: Game, name: str) -> NetworkAgent:
+    known = shipped()
+    if name not in known and not name.endswith(".npz"):
+        raise ValueError(
+            f"policy needs {' or '.join(map(repr, known)) or 'a file'}, or a file of your own: one that `experiments "
+            f"train` or `imitate` has saved, as in 'policy:runs/piles-4p/policy.npz', not {name!r}"
+        )
+    return NetworkAgent(game, load_network(known.get(name, Path(name)), game))
+
+
+def _pimc(game: Game, policy: str | None = None, **amount: int) -> Agent:
+    return PilesPimcAgent(game, policy=None if policy is None else _network(game, policy), **amount)
 
 
 _AGENTS: dict[str, _Entry] = {
@@ -59,10 +68,11 @@ _AGENTS: dict[str, _Entry] = {
         "piles-v0",
     ),
     "pimc": _Entry(
-        PilesPimcAgent,
-        "tries each action in sampled games that fit its view, played out by rules of thumb",
+        _pimc,
+        "tries each action in sampled games that fit its view, played out by rules of thumb; with a policy, those that "
+        "it proposes",
         "piles-v0",
-        _SEARCH,
+        (*_SEARCH, "policy"),
     ),
     "ismcts": _Entry(
         PilesIsmctsAgent,
@@ -93,7 +103,7 @@ def agent_names() -> dict[str, str]:
 def is_search(spec: str) -> bool:
     """Whether a spec names a player that searches, and so takes its time."""
     entry = _AGENTS.get(spec.partition(":")[0])
-    return entry is not None and entry.parameters == _SEARCH
+    return entry is not None and entry.parameters[:2] == _SEARCH
 
 
 def _describe(entry: _Entry) -> str:
@@ -101,7 +111,7 @@ def _describe(entry: _Entry) -> str:
     if entry.game:
         parts.insert(0, f"({entry.game} only)")
     if entry.parameters:
-        parts.append(f"[{' or '.join(f'{name}=N' for name in entry.parameters)}]")
+        parts.append(f"[{_usage(entry.parameters)}]")
     return " ".join(parts)
 
 
@@ -130,13 +140,19 @@ def make_agent(spec: str, game: Game) -> Agent:
     return entry.make(game, **_parameters(name, argument, entry.parameters))
 
 
-def _parameters(agent: str, argument: str, known: tuple[str, ...]) -> Mapping[str, int]:
-    """What follows the colon: nothing, or one "name=number" with a number of at least 1."""
-    if not argument:
-        return {}
-    name, _, number = argument.partition("=")
-    if name not in known or not number.isdecimal() or int(number) < 1:
-        takes = " or ".join(f"{each}=N" for each in known)
-        takes = f"{takes} with N at least 1" if known else "nothing"
-        raise ValueError(f"{agent} does not understand {argument!r}; after the colon it takes {takes}")
-    return {name: int(number)}
+def _parameters(agent: str, argument: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    """What follows the colon: "name=value" for some of the names, with commas between them."""
+    found: dict[str, Any] = {}
+    for part in argument.split(",") if argument else ():
+        name, _, value = part.partition("=")
+        number = name in _SEARCH
+        taken = name in found or (number and not found.keys().isdisjoint(_SEARCH))
+        if name not in known or taken or (number and not (value.isdecimal() and int(value) >= 1)):
+            takes = f"{_usage(known)}, N at least 1" if known else "nothing"
+            raise ValueError(f"{agent} does not understand {argument!r}; after the colon it takes {takes}")
+        found[name] = int(value) if number else value
+    return found
+
+
+def _usage(parameters: tuple[str, ...]) -> str:
+    return " or ".join(f"{name}=N" for name in _SEARCH) + ("; policy=NAME|FILE" if "policy" in parameters else "")

@@ -1,6 +1,6 @@
 """`python -m experiments imitate`: fit a network to labelled positions, so that it plays like the search without it.
 
-The network learns the value of every legal action (squared error, margins in units of 20 points); it then plays the
+The network learns the value of every legal action (squared error); it then plays the
 action that it values most. In Piles each batch is turned by one of the game's symmetries at random.
 """
 
@@ -25,7 +25,7 @@ from experiments.files import new_folder, write_atomically
 from experiments.progress import bar
 from piles_env import PilesGame
 
-_UNIT = 20.0  # points
+_UNITS = {"piles-v0": 20.0, "wall-v0": 2.0}  # points: how far apart the values of good and bad actions are
 _BATCH = 512
 _MEAN_WEIGHT = 0.03  # of a position's mean value in the loss
 _HELD_OUT = 20  # every so many-th file is kept for testing
@@ -65,7 +65,8 @@ def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int
     torch.manual_seed(seed)
     torch.set_float32_matmul_precision("medium")  # twice as fast where the CPU multiplies in bfloat16
     train = [file for k, file in enumerate(files) if k % _HELD_OUT] or files
-    module = new_module(game, widths, _UNIT)
+    unit = _UNITS[game.name]
+    module = new_module(game, widths, unit)
     batches = _Batches(game, train, seed)
     steps = epochs * (batches.positions // _BATCH)
     optimiser = torch.optim.Adam(module.parameters(), fused=True)
@@ -73,7 +74,7 @@ def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int
     progress = bar(steps, "fitting", unit="batch")
     began, losses = time.monotonic(), []
     for observations, values in batches.draw(steps):
-        loss = _loss(module(torch.as_tensor(observations)), values)
+        loss = _loss(module(torch.as_tensor(observations)), values, unit)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
@@ -85,7 +86,9 @@ def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int
     progress.close()
     with torch.no_grad():
         held_out = _Batches(game, files[::_HELD_OUT], seed)
-        error = np.mean([float(_loss(module(torch.as_tensor(seen)), values)) for seen, values in held_out.in_order()])
+        error = np.mean(
+            [float(_loss(module(torch.as_tensor(seen)), values, unit)) for seen, values in held_out.in_order()]
+        )
     made = json.loads((labels / "labels.json").read_text())
     training = {
         "method": "imitate", "positions": batches.positions, "playouts": made["playouts"],
@@ -96,7 +99,7 @@ def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int
     return to_network(game, module, training)
 
 
-def _loss(predicted: torch.Tensor, values: NDArray[np.float32]) -> torch.Tensor:
+def _loss(predicted: torch.Tensor, values: NDArray[np.float32], unit: float) -> torch.Tensor:
     """Mean squared error over legal actions; the values of others are NaN.
 
     All actions of a position were tried in the same games, so their differences are known much better than their mean:
@@ -104,7 +107,7 @@ def _loss(predicted: torch.Tensor, values: NDArray[np.float32]) -> torch.Tensor:
     """
     target = torch.as_tensor(values)
     legal = ~torch.isnan(target)
-    error = torch.where(legal, predicted - target, 0.0) / _UNIT
+    error = torch.where(legal, predicted - target, 0.0) / unit
     count = legal.sum(dim=1, keepdim=True)
     mean = error.sum(dim=1, keepdim=True) / count
     apart = torch.where(legal, error - mean, 0.0)

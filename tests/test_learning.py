@@ -30,9 +30,9 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 GAMES = (PilesGame(), PilesGame(PilesRules(num_players=2)), WallGame(), WallGame(WallRules(num_players=4)))
 
 
-def random_module(game: Game, widths: Sequence[int] = (24, 16, 20)) -> Module:
+def random_module(game: Game, widths: Sequence[int] = (24, 16, 20), scale: float = 20.0) -> Module:
     torch.manual_seed(1)
-    return new_module(game, widths, scale=20.0)
+    return new_module(game, widths, scale)
 
 
 def random_network(game: Game) -> Network:
@@ -92,6 +92,30 @@ def test_a_network_survives_its_file(tmp_path: Path) -> None:
     assert (again.values(seen) == network.values(seen)).all()
     agent = make_agent(f"policy:{path}", game)
     assert isinstance(agent, NetworkAgent)
+
+
+def test_a_search_with_a_policy_tries_what_the_policy_proposes(tmp_path: Path) -> None:
+    game = PilesGame()
+    states = game.new_states(lane_seeds(3, 20))
+    views = game.view(states, game.current_player(states))
+    masks = game.action_mask(states)
+    chosen = []
+    for scale in (1e-6, 1e6):  # of its preferences, in points
+        path = tmp_path / f"{scale}.npz"
+        to_network(game, random_module(game, scale=scale), {}).save(path)
+        policy = make_agent(f"policy:{path}", game)
+        assert isinstance(policy, NetworkAgent)
+        agent = make_agent(f"pimc:playouts=50,policy={path}", game)
+        actions = agent.act(views)
+        assert (actions == agent.act(views)).all() and masks[np.arange(20), actions].all()
+        ranks = (policy.values(views) > policy.values(views)[np.arange(20), actions][:, None]).sum(axis=1)
+        chosen.append(ranks)
+    assert chosen[0].max() == 7 and len(set(chosen[0])) > 4, "any of the best eight, by playouts"
+    assert (chosen[1] == 0).all(), "the best by far"
+    with pytest.raises(ValueError, match="playouts=N or ms=N; policy=NAME.FILE, N at least 1"):
+        make_agent(f"pimc:policy={path},policy={path}", game)
+    with pytest.raises(ValueError, match="policy needs"):
+        make_agent("pimc:policy=nobody", game)
 
 
 def test_networks_for_something_else_are_refused(tmp_path: Path) -> None:
