@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.network import Floats, Network, Parameters
-from agents.places import Places, places_of
+from agents.places import Places, places_of, related_places
 from cardtable.game import Game, Ints
 from cardtable.kernel import inner, kernel
 
@@ -144,7 +144,8 @@ class PlaceNetwork(Network):
         place_of, row_of = _destinations(places, game.layout.size)
         self._arguments = (
             found["body.factor"], place_of, row_of, places.ranks,
-            _related(places.adjacent), _related(places.adjacent[: places.near]), places.actions, places.general,
+            related_places(places.adjacent), related_places(places.adjacent[: places.near]),
+            places.actions, places.general,
             self._transposed("body.rest"), found["body.rest.bias"],
             self._transposed("body.own"), self._transposed("body.beside"),
             self._transposed("body.mix_own"), found["body.mix_own.bias"],
@@ -167,13 +168,3 @@ def _destinations(places: Places, size: int) -> tuple[Ints, Ints]:
         row_of[cells[there]] = there * max(1, places.ranks)
     row_of[places.others] = np.arange(len(places.others))
     return place_of, row_of
-
-
-def _related(adjacent: Floats) -> Ints:
-    """int64 [P, N, 2]: for each place the places related to it and by which relation, -1 for no more."""
-    found = [[(other, relation) for relation, other in np.argwhere(adjacent[:, place])]
-             for place in range(adjacent.shape[1])]  # fmt: skip
-    related = np.full((len(found), max(map(len, found)), 2), -1)
-    for place, others in enumerate(found):
-        related[place, : len(others)] = others
-    return related

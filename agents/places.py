@@ -50,6 +50,16 @@ def places_of(game: Game) -> Places:
     return _wall(game)
 
 
+def related_places(adjacent: NDArray[np.float32]) -> Ints:
+    """int64 [P, N, 2]: for each place the places related to it and by which relation, -1 for no more."""
+    found = [[(other, relation) for relation, other in np.argwhere(adjacent[:, place])]
+             for place in range(adjacent.shape[1])]  # fmt: skip
+    related = np.full((len(found), max(map(len, found)), 2), -1)
+    for place, others in enumerate(found):
+        related[place, : len(others)] = others
+    return related
+
+
 def _indices(game: Game) -> dict[str, Ints]:
     """For each piece of an observation the indices of its numbers."""
     everywhere = np.arange(game.layout.size)

@@ -155,4 +155,4 @@ def _parameters(agent: str, argument: str, known: tuple[str, ...]) -> Mapping[st
 
 
 def _usage(parameters: tuple[str, ...]) -> str:
-    return " or ".join(f"{name}=N" for name in _SEARCH) + ("; policy=NAME|FILE" if "policy" in parameters else "")
+    return " or ".join(f"{name}=N" for name in _SEARCH) + ("; policy=NAME" if "policy" in parameters else "")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from agents.dense_network import DenseNetwork
 from agents.network import Network
 from agents.place_network import PlaceNetwork
-from agents.places import places_of
+from agents.places import places_of, related_places
 from cardtable.game import Game
 
 
@@ -86,51 +86,117 @@ class DenseHead(_Head):
 class PlaceBody(_Body):
     """The same weights for each place of a table, the places related to it and all that lies elsewhere.
 
-    Its features are those of each place in the second layer, which places are not empty, and the context: the mean of
-    the places in the first layer and what else there is to know.
+    Its features are those of each place in the second layer, zeros for empty places, and the context: the mean of the
+    places in the first layer and what else there is to know. Empty places, most of them in Wall, cost nothing.
     """
 
     adjacent: Tensor
     cells: Tensor
     others: Tensor
+    related: Tensor
+    relation: Tensor
 
     def __init__(self, game: Game, width: int, mixed: int, context: int) -> None:
         super().__init__(game)
         places = places_of(game)
         cells = np.where(places.cells < 0, game.layout.size, places.cells)  # a 0 is appended to each observation
-        for name, array in (("adjacent", places.adjacent), ("cells", cells), ("others", places.others)):
+        related = related_places(places.adjacent)
+        self.places, self.relations = len(cells), len(places.adjacent)
+        self._ranks, self._near = places.ranks, places.near
+        for name, array in (
+            ("cells", cells), ("others", places.others), ("adjacent", places.adjacent),
+            ("related", related[..., 0]), ("relation", related[..., 1]),
+        ):  # fmt: skip
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
-        self._width, self._ranks, self._near = width, places.ranks, places.near
+        self._width = width
         inputs = cells.shape[1] * max(1, places.ranks)
         self.rest = nn.Linear(len(places.others), width + context)
         self.own = nn.Linear(inputs, width, bias=False)
-        self.beside = nn.Linear(inputs, len(places.adjacent) * width, bias=False)
+        self.beside = nn.Linear(inputs, self.relations * width, bias=False)
         self.mix_own = nn.Linear(width, mixed)
         self.mix_beside = nn.Linear(width, places.near * mixed, bias=False)
         self.mix_context = nn.Linear(width + context, mixed, bias=False)
-        self.features = len(cells) * (mixed + 1) + width + context
+        self.features = len(cells) * mixed + width + context
 
     def forward(self, observations: Tensor) -> Tensor:
         scaled = observations * self.factor
         rest = self.rest(scaled[:, self.others])
         numbers = (observations if self._ranks else scaled).float()
-        cells = nn.functional.pad(numbers, (0, 1))[:, self.cells]
-        active = (cells != 0).any(dim=2, keepdim=True).float()
+        cells = nn.functional.pad(numbers, (0, 1))[:, self.cells].flatten(0, 1)
+        occupied = (cells != 0).any(dim=1)
+        batch: _All | _Occupied = _All(self) if bool(occupied.all()) else _Occupied(self, occupied)
+        cells = batch.select(cells)
         if self._ranks:
-            cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(2).float()
-        first = self.own(cells) + self._related(self.beside(cells), len(self.adjacent)) + rest[:, None, : self._width]
-        first = active * torch.relu(first)
-        context = torch.cat([first.mean(dim=1), torch.relu(rest[:, self._width :])], dim=1)
-        second = (
-            self.mix_own(first) + self._related(self.mix_beside(first), self._near) + self.mix_context(context)[:, None]
-        )
-        second = active * torch.relu(second)
-        return torch.cat([second.flatten(1), active.flatten(1), context], dim=1)
+            cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(1).float()
+        first = self.own(cells) + batch.gather(self.beside(cells), self.relations)
+        first = torch.relu(batch.add(first, rest[:, : self._width]))
+        context = torch.cat([batch.sum(first) / self.places, torch.relu(rest[:, self._width :])], dim=1)
+        second = self.mix_own(first) + batch.gather(self.mix_beside(first), self._near)
+        second = torch.relu(batch.add(second, self.mix_context(context)))
+        return torch.cat([batch.spread(second), context], dim=1)
 
-    def _related(self, shares: Tensor, relations: int) -> Tensor:
-        """Sum over the related places; each place [B, P, R * J] has a share for each relation."""
-        parts = shares.reshape(*shares.shape[:2], relations, -1)
-        return torch.einsum("rpq,bqrj->bpj", self.adjacent[:relations], parts)
+
+class _All:
+    """How to reckon with the places [B * P] of a batch if none is empty."""
+
+    def __init__(self, body: PlaceBody) -> None:
+        self._places, self._adjacent = body.places, body.adjacent
+
+    def select(self, cells: Tensor) -> Tensor:
+        """The places that are not empty [N], in order."""
+        return cells
+
+    def add(self, x: Tensor, to_each: Tensor) -> Tensor:
+        """To what each place has [N, J] add what its game has [B, J]."""
+        return (x.reshape(-1, self._places, x.shape[1]) + to_each[:, None]).flatten(0, 1)
+
+    def sum(self, x: Tensor) -> Tensor:
+        """The sums [B, J] over each game's places [N, J]."""
+        return x.reshape(-1, self._places, x.shape[1]).sum(dim=1)
+
+    def gather(self, shares: Tensor, relations: int) -> Tensor:
+        """For each place the sum of the shares [N, R * J] of the related ones, one share for each relation."""
+        parts = shares.reshape(-1, self._places, relations, shares.shape[1] // relations)
+        return torch.einsum("rpq,bqrj->bpj", self._adjacent[:relations], parts).flatten(0, 1)
+
+    def spread(self, x: Tensor) -> Tensor:
+        """What each place has [N, J] as [B, P * J], zeros for empty places."""
+        return x.reshape(-1, self._places * x.shape[1])
+
+
+class _Occupied:
+    """The same if some places are empty."""
+
+    def __init__(self, body: PlaceBody, occupied: Tensor) -> None:
+        self._all = len(occupied)
+        self._games = self._all // body.places
+        self._occupied = occupied.nonzero()[:, 0]
+        self._game = self._occupied // body.places
+        self._none = len(self._occupied)
+        number = torch.full((self._all + 1,), self._none)  # of each place among the occupied ones
+        number[self._occupied] = torch.arange(self._none)
+        place = self._occupied % body.places
+        related = body.related[place]
+        self._relation = body.relation[place]
+        self._beside = number[torch.where(related < 0, self._all, (self._occupied - place)[:, None] + related)]
+
+    def select(self, cells: Tensor) -> Tensor:
+        return cells[self._occupied]
+
+    def add(self, x: Tensor, to_each: Tensor) -> Tensor:
+        return x + to_each[self._game]
+
+    def sum(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self._games, x.shape[1]).index_add(0, self._game, x)
+
+    def gather(self, shares: Tensor, relations: int) -> Tensor:
+        there = (self._beside < self._none) & (self._relation < relations)
+        index = torch.where(there, self._beside * relations + self._relation, self._none * relations)
+        shares = nn.functional.pad(shares.reshape(self._none * relations, -1), (0, 0, 0, 1))
+        return nn.functional.embedding_bag(index, shares, mode="sum")
+
+    def spread(self, x: Tensor) -> Tensor:
+        return x.new_zeros(self._all, x.shape[1]).index_copy(0, self._occupied, x).reshape(self._games, -1)
 
 
 class PlaceHead(_Head):
@@ -150,8 +216,8 @@ class PlaceHead(_Head):
         self.register_buffer("order", torch.as_tensor(order), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        ends = self._places * self._mixed, self._places * (self._mixed + 1)
-        places, context = features[:, : ends[0]].reshape(-1, self._places, self._mixed), features[:, ends[1] :]
+        end = self._places * self._mixed
+        places, context = features[:, :end].reshape(-1, self._places, self._mixed), features[:, end:]
         hidden = torch.relu(self.hidden(torch.cat([context, places.mean(dim=1)], dim=1)))
         values = torch.cat([self.at_place(places).flatten(1), self.elsewhere(hidden)], dim=1)
         return self.scale * values[:, self.order]

@@ -40,11 +40,14 @@ def random_network(game: Game) -> Network:
 
 
 def observations(game: Game, count: int) -> np.ndarray:
+    """Positions at the beginning, of which Wall's first ones have no wall yet, and some moves later."""
     states = game.new_states(lane_seeds(7, count))
-    for _ in range(9):
+    seen = []
+    for _ in range(10):
+        seen.append(game.show(states, game.current_player(states).astype(np.int64))[0][:10])
         game.step(states, make_agent("random", game).act(game.view(states, game.current_player(states))))
         states = states[~game.terminated(states)]
-    return game.show(states, game.current_player(states).astype(np.int64))[0]
+    return np.concatenate(seen)[-count:]
 
 
 @pytest.mark.parametrize("widths", [(24, 16), (24, 16, 20)], ids=str)
@@ -52,7 +55,7 @@ def observations(game: Game, count: int) -> np.ndarray:
 def test_a_network_computes_what_torch_does_and_the_same_in_any_batch(game: Game, widths: tuple[int, ...]) -> None:
     module = random_module(game, widths)
     network = to_network(game, module, {})
-    seen = observations(game, 40)
+    seen = observations(game, 100)
     with torch.no_grad():
         expected = module(torch.tensor(seen)).numpy()
         again = to_module(game, network)(torch.tensor(seen)).numpy()
@@ -112,7 +115,7 @@ def test_a_search_with_a_policy_tries_what_the_policy_proposes(tmp_path: Path) -
         chosen.append(ranks)
     assert chosen[0].max() == 7 and len(set(chosen[0])) > 4, "any of the best eight, by playouts"
     assert (chosen[1] == 0).all(), "the best by far"
-    with pytest.raises(ValueError, match="playouts=N or ms=N; policy=NAME.FILE, N at least 1"):
+    with pytest.raises(ValueError, match=r"playouts=N or ms=N; policy=NAME, N at least 1"):
         make_agent(f"pimc:policy={path},policy={path}", game)
     with pytest.raises(ValueError, match="policy needs"):
         make_agent("pimc:policy=nobody", game)
