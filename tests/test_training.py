@@ -40,8 +40,9 @@ SMALL = Config(
     final_learning_rate=1e-3,  # as it is at the beginning, so that it does not depend on the budget
     widths=(8, 8, 8),
     snapshot_every=1000,
-    evaluate_every=1000,
-    evaluation_deals=4,
+    evaluate_every=2000,
+    evaluation_deals=2,
+    opponents=("random", "greedy"),
     partners=0.2,
     threads=1,
     deals=4,
@@ -288,7 +289,7 @@ def test_a_full_pool_parts_with_the_one_that_is_beaten_most() -> None:
     states = game.new_states(np.arange(50, dtype=np.uint64))
     views = game.view(states, game.current_player(states))
     found.add("first")
-    torch.nn.init.normal_(found._policy.head.card.weight)
+    torch.nn.init.normal_(found._policy.head.at_place.weight)
     found.add("second")
     second = found.agents[4].act(views)
     assert (second != found.agents[3].act(views)).any(), "a snapshot does not change with the policy"
