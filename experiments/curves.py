@@ -102,7 +102,7 @@ def picture(folder: Path, title: str) -> Path:
         above.set_title(title, loc="left")
         above.set_ylabel("margin per deal in points,\nfixed deals")
         if above.get_legend_handles_labels()[0]:
-            above.legend(title="against", frameon=False)
+            above.legend(title="against", alignment="left", frameon=False)
         if "policy/entropy" in curves:
             x, y = zip(*curves["policy/entropy"], strict=True)
             below.plot([each / 1e6 for each in x], y, color="0.4")

@@ -97,7 +97,7 @@ class Config:
     critic_updates: int = 10
     lanes: int = 250
     steps: int = 32
-    batch_size: int = 2000
+    batch_size: int = 500
     epochs: int = 2
     learning_rate: float = 1e-3
     final_learning_rate: float = 1e-4

@@ -1,18 +1,25 @@
-"""The parts of README.md that are generated from the code; `python -m tests.readme` writes them anew."""
+"""The parts of documents that are generated from the code; `python -m tests.readme` writes them anew."""
 
 import re
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from pathlib import Path
+
+from docstring_parser import parse
 
 from agents import agent_names, make_agent
 from cardtable.chance import lane_seeds
 from cardtable.game import Game
+from experiments import curves
+from experiments.train import Config
 from piles_env import PilesGame
 from piles_env.actions import KIND_NAMES, PILE_NAMES, action_name, encode
 from wall_env import WallGame
 from wall_env.actions import encode_build
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+TRAINING = ROOT / "docs" / "training.md"
 
 
 def picture(game: Game, decisions: int, seed: int) -> str:
@@ -77,31 +84,56 @@ def agents() -> str:
     return "\n".join(rows + [f"| `{name}` | {text} |" for name, text in agent_names().items()])
 
 
-SECTIONS: dict[str, Callable[[], str]] = {
-    "picture of piles": lambda: picture(PilesGame(), 26, 8),
-    "picture of wall": lambda: picture(WallGame(), 90, 23),
-    "actions of piles": piles_actions,
-    "observation of piles": lambda: observation(PilesGame()),
-    "actions of wall": wall_actions,
-    "observation of wall": lambda: observation(WallGame()),
-    "agents": agents,
+def config() -> str:
+    """The table of a training run's options."""
+    meanings = {
+        each.arg_name: " ".join((each.description or "").split()) for each in parse(Config.__doc__ or "").params
+    }
+    rows = ["| field | default | meaning |", "|---|---|---|"]
+    for field in fields(Config):
+        assert field.default is not MISSING
+        default = " ".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        rows.append(f"| `{field.name}` | {'' if default is None else default} | {meanings[field.name]} |")
+    return "\n".join(rows)
+
+
+def metrics() -> str:
+    """The table of what is measured during training."""
+    known = curves.METRICS | curves.evaluation_metrics(["NAME"])
+    rows = ["| metric | meaning |", "|---|---|"]
+    return "\n".join(rows + [f"| `{name}` | {meaning} |" for name, meaning in known.items()])
+
+
+SECTIONS: dict[Path, dict[str, Callable[[], str]]] = {
+    README: {
+        "picture of piles": lambda: picture(PilesGame(), 26, 8),
+        "picture of wall": lambda: picture(WallGame(), 90, 23),
+        "actions of piles": piles_actions,
+        "observation of piles": lambda: observation(PilesGame()),
+        "actions of wall": wall_actions,
+        "observation of wall": lambda: observation(WallGame()),
+        "agents": agents,
+    },
+    TRAINING: {"config": config, "metrics": metrics},
 }
 
 
-def with_sections(text: str) -> str:
-    """The README with all generated parts as they should be.
+def with_sections(document: Path) -> str:
+    """A document with all generated parts as they should be.
 
     Raises:
         ValueError: if a part has no place in it.
     """
-    for name, make in SECTIONS.items():
+    text = document.read_text(encoding="utf-8")
+    for name, make in SECTIONS[document].items():
         pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
         if not pattern.search(text):
-            raise ValueError(f"README.md has no place '<!-- begin {name} --> ... <!-- end {name} -->'")
+            raise ValueError(f"{document.name} has no place '<!-- begin {name} --> ... <!-- end {name} -->'")
         made = make()
         text = pattern.sub(lambda found, made=made: f"{found[1]}\n{made}\n\n{found[2]}", text)
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(with_sections(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in SECTIONS:
+        path.write_text(with_sections(path), encoding="utf-8")

@@ -1,5 +1,6 @@
-"""The README tells the truth: its tables are the code's, its examples run, its commands are those of CI."""
+"""The documents tell the truth: their tables are the code's, their examples run, the README's commands are CI's."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme import README, with_sections
+from tests.readme import README, SECTIONS, with_sections
 
 TEXT = README.read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+EXAMPLES = [
+    example
+    for document in SECTIONS
+    for example in re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
+]
 
 
-def test_generated_parts_are_up_to_date() -> None:
-    assert with_sections(TEXT) == TEXT, "run `python -m tests.readme`"
+@pytest.mark.parametrize("document", SECTIONS, ids=lambda path: path.name)
+def test_generated_parts_are_up_to_date(document: Path) -> None:
+    assert with_sections(document) == document.read_text(encoding="utf-8"), "run `python -m tests.readme`"
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
@@ -22,7 +28,11 @@ def test_examples_run(number: int, tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text(EXAMPLES[number], encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)], cwd=README.parent, capture_output=True, text=True
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(README.parent)},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 

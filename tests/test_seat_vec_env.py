@@ -9,7 +9,7 @@ from sb3_contrib.common.maskable.evaluation import evaluate_policy
 import piles_env
 import wall_env
 from agents import make_agent
-from agents.policy import ObservationLayer, PolicyAgent
+from agents.policy import ActorCritic, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from cardtable.game import Game
 from piles_env import PilesGame, PilesRules
@@ -135,18 +135,72 @@ def test_wrong_opponents_are_refused() -> None:
         SeatVecEnv(game, 2, [make_agent("random", game)], weights=[0.0])
 
 
+def test_agents_can_be_the_learners_partners() -> None:
+    """Opponent and partner are drawn apart; the learner decides for its own seats, and gets its side's margin."""
+    game = GAMES[0]
+    agents = [make_agent(name, game) for name in ("greedy", "random", "careful")]
+    env = SeatVecEnv(game, 200, agents, seed=5)
+    env.lanes.draw_from([0.5, 0.5, 0.0], [0.0, 0.25, 0.25])
+    env.reset()
+    seating = env.lanes.seating
+    mine = seating == -1
+    alone, beside = mine.sum(axis=1) == 2, mine.sum(axis=1) == 1
+    assert (alone | beside).all()
+    assert 70 < beside.sum() < 130
+    partners = seating[beside, (mine[beside].argmax(axis=1) + 2) % 4]
+    assert set(partners) == {1, 2}
+    assert {tuple(seats) for seats in np.argwhere(mine[beside])[:, 1:]} == {(0,), (1,), (2,), (3,)}
+    opponents = np.where(mine | np.roll(mine, 2, axis=1), -1, seating)
+    assert set(opponents.max(axis=1)) == {0, 1}
+    assert (np.sort(opponents, axis=1)[:, 2:] == opponents.max(axis=1)[:, None]).all(), "both opponents are the same"
+    sums, first, met = np.zeros(200), np.ones(200, bool), opponents.max(axis=1)
+    for step in range(1, 21):
+        assert (seating[np.arange(200), env.lanes.seats] == -1).all()
+        _, rewards, dones, infos = env.step(first_legal_from_middle(env.action_masks()))
+        sums += rewards
+        for lane in np.flatnonzero(dones & first):
+            scores = infos[lane]["scores"]
+            assert abs(sums[lane]) == abs(scores[0] - scores[1])
+            assert infos[lane]["episode"]["r"] == sums[lane]
+            assert infos[lane]["opponent"] == met[lane]
+            assert step == (10 if beside[lane] else 20)
+        first &= ~dones
+    assert not first.any()
+    with pytest.raises(ValueError, match="partners must be 3 shares with a sum of at most 1"):
+        env.lanes.draw_from([1.0, 1.0, 1.0], [0.5, 0.6, 0.0])
+    with pytest.raises(ValueError, match="weights must be 3 numbers"):
+        env.lanes.draw_from([1.0])
+
+
+def test_lanes_go_on_from_their_state() -> None:
+    game = GAMES[0]
+    one, other = make(game, 6), make(game, 6, seed=8)
+    one.reset()
+    other.reset()
+    for _ in range(25):
+        one.step(first_legal_from_middle(one.action_masks()))
+    other.lanes.set_state(one.lanes.get_state())
+    for agent, same in zip(one.lanes.agents, other.lanes.agents, strict=True):
+        agent.reset(1)
+        same.reset(1)
+    for _ in range(25):
+        found, expected = (env.step(first_legal_from_middle(env.action_masks())) for env in (one, other))
+        for left, right in zip(found[:3], expected[:3], strict=True):
+            assert (left == right).all()
+
+
 def test_maskable_ppo_learns_on_it_and_its_policy_plays(tmp_path: object) -> None:
     game = GAMES[0]
     env = make(game, 8)
     model = MaskablePPO(
-        "MlpPolicy",
+        ActorCritic,
         env,
         n_steps=16,
         batch_size=64,
         n_epochs=1,
         seed=0,
         device="cpu",
-        policy_kwargs={"net_arch": [], "features_extractor_class": ObservationLayer},
+        policy_kwargs={"game": game, "widths": (32, 16)},
     )
     model.learn(256)
     assert model.ep_info_buffer, "episode statistics reach SB3, which logs rollout/ep_rew_mean from them"
