@@ -14,7 +14,7 @@ from piles_env import engine
 from piles_env.view import determinize
 
 _CANDIDATES = 8  # actions that are tried when a policy proposes them
-_PRIOR = np.float32(1.0)  # points for each unit of its values
+_PRIOR = np.float32(2.0)  # points for each unit of its values
 _CAREFUL_TURNS = 8  # that follow the decision: 4, 8 or all led careful by 9, 12 and 13 points a deal (60 deals)
 
 

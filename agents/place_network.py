@@ -48,19 +48,19 @@ def _rectify(sums: Floats) -> None:
 
 
 @inner
-def _mean(x: Floats, active: NDArray[np.bool_], means: Floats) -> None:
+def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, means: Floats) -> None:
     for j in range(x.shape[1]):
         total = np.float32(0)
         for place in range(x.shape[0]):
             if active[place]:
                 total += x[place, j]
-        means[j] = total / np.float32(x.shape[0])
+        means[j] = total / np.float32(divisor)
 
 
 @kernel
 def _forward(
     observations: NDArray[np.int8], factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
-    related: Ints, near: Ints, actions: Ints, general: Ints,
+    related: Ints, near: Ints, divisor: float, actions: Ints, general: Ints,
     rest: Floats, rest_bias: Floats, own: Floats, beside: Floats,
     mix_own: Floats, mix_bias: Floats, mix_beside: Floats, mix_context: Floats,
     at_place: Floats, at_place_bias: Floats, hidden: Floats, hidden_bias: Floats,
@@ -71,7 +71,7 @@ def _forward(
     active = np.empty(places, np.bool_)
     first, first_beside = np.empty((places, width), np.float32), np.empty((places, beside.shape[1]), np.float32)
     second, second_beside = np.empty((places, mixed), np.float32), np.empty((places, mix_beside.shape[1]), np.float32)
-    context = np.empty((1, rest.shape[1] + mixed), np.float32)  # mean of the first layer, the rest, mean of the second
+    context = np.empty((1, rest.shape[1] + mixed), np.float32)  # pooled first layer, the rest, pooled second
     known = context[:, : rest.shape[1]]
     common, unit = np.empty((1, mixed), np.float32), np.empty((1, hidden.shape[1]), np.float32)
     card = np.empty((places, at_place.shape[1]), np.float32)
@@ -103,7 +103,7 @@ def _forward(
                     first[place, j] += known[0, j]
         _gather(related, active, first_beside, first)
         _rectify(first)
-        _mean(first, active, known[0])
+        _pool(first, active, divisor, known[0])
         _rectify(known)
         common[0] = mix_bias
         _multiply(known, mix_context, common)
@@ -116,7 +116,7 @@ def _forward(
         _multiply(first, mix_beside, second_beside)
         _gather(near, active, second_beside, second)
         _rectify(second)
-        _mean(second, active, context[0, rest.shape[1] :])
+        _pool(second, active, divisor, context[0, rest.shape[1] :])
         card[:] = at_place_bias
         _multiply(second, at_place, card)
         unit[0] = hidden_bias
@@ -145,7 +145,7 @@ class PlaceNetwork(Network):
         self._arguments = (
             found["body.factor"], place_of, row_of, places.ranks,
             related_places(places.adjacent), related_places(places.adjacent[: places.near]),
-            places.actions, places.general,
+            float(places.pool), places.actions, places.general,
             self._transposed("body.rest"), found["body.rest.bias"],
             self._transposed("body.own"), self._transposed("body.beside"),
             self._transposed("body.mix_own"), found["body.mix_own.bias"],

@@ -29,6 +29,7 @@ class Places:
         others: int64 [G], the indices of further numbers.
         adjacent: float32 [R, P, P], for each of R relations 1 where the second place is so related to the first.
         near: how many of these relations, from the first, the second layer looks along, too.
+        pool: what sums over all places are divided by: about the number of those that are not empty.
         actions: int64 [P, K], the actions at each place, in one order for all; -1 where a place lacks one.
         general: int64 [N], all other actions.
     """
@@ -38,6 +39,7 @@ class Places:
     others: Ints
     adjacent: NDArray[np.float32]
     near: int
+    pool: float
     actions: Ints
     general: Ints
 
@@ -78,6 +80,7 @@ def _piles(game: PilesGame) -> Places:
         np.setdiff1d(np.arange(game.layout.size), cells),
         np.array([beside], np.float32),
         1,
+        NUM_PILES,
         actions,
         np.arange(actions.size, game.num_actions),
     )
@@ -109,6 +112,7 @@ def _wall(game: WallGame) -> Places:
         np.concatenate([index[name].ravel() for name in _SEEN]),
         np.array([np.eye(width, k=step) for step in _STEPS], np.float32),
         2,
+        8,
         actions,
         np.arange(FIRST_BUILD),
     )

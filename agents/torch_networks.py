@@ -86,7 +86,7 @@ class DenseHead(_Head):
 class PlaceBody(_Body):
     """The same weights for each place of a table, the places related to it and all that lies elsewhere.
 
-    Its features are those of each place in the second layer, zeros for empty places, and the context: the mean of the
+    Its features are those of each place in the second layer, zeros for empty places, and the context: the sum of the
     places in the first layer and what else there is to know. Empty places, most of them in Wall, cost nothing.
     """
 
@@ -102,7 +102,7 @@ class PlaceBody(_Body):
         cells = np.where(places.cells < 0, game.layout.size, places.cells)  # a 0 is appended to each observation
         related = related_places(places.adjacent)
         self.places, self.relations = len(cells), len(places.adjacent)
-        self._ranks, self._near = places.ranks, places.near
+        self._ranks, self._near, self._pool = places.ranks, places.near, places.pool
         for name, array in (
             ("cells", cells), ("others", places.others), ("adjacent", places.adjacent),
             ("related", related[..., 0]), ("relation", related[..., 1]),
@@ -130,7 +130,7 @@ class PlaceBody(_Body):
             cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(1).float()
         first = self.own(cells) + batch.gather(self.beside(cells), self.relations)
         first = torch.relu(batch.add(first, rest[:, : self._width]))
-        context = torch.cat([batch.sum(first) / self.places, torch.relu(rest[:, self._width :])], dim=1)
+        context = torch.cat([batch.sum(first) / self._pool, torch.relu(rest[:, self._width :])], dim=1)
         second = self.mix_own(first) + batch.gather(self.mix_beside(first), self._near)
         second = torch.relu(batch.add(second, self.mix_context(context)))
         return torch.cat([batch.spread(second), context], dim=1)
@@ -192,7 +192,7 @@ class _Occupied:
     def gather(self, shares: Tensor, relations: int) -> Tensor:
         there = (self._beside < self._none) & (self._relation < relations)
         index = torch.where(there, self._beside * relations + self._relation, self._none * relations)
-        shares = nn.functional.pad(shares.reshape(self._none * relations, -1), (0, 0, 0, 1))
+        shares = nn.functional.pad(shares.reshape(self._none * relations, shares.shape[1] // relations), (0, 0, 0, 1))
         return nn.functional.embedding_bag(index, shares, mode="sum")
 
     def spread(self, x: Tensor) -> Tensor:
@@ -207,7 +207,7 @@ class PlaceHead(_Head):
     def __init__(self, game: Game, mixed: int, context: int, scale: float) -> None:
         super().__init__(scale)
         places = places_of(game)
-        self._places, self._mixed = len(places.cells), mixed
+        self._places, self._mixed, self._pool = len(places.cells), mixed, places.pool
         self.at_place = nn.Linear(mixed, places.actions.shape[1])
         self.hidden = nn.Linear(context + mixed, 64)
         self.elsewhere = nn.Linear(64, len(places.general))
@@ -218,7 +218,7 @@ class PlaceHead(_Head):
     def forward(self, features: Tensor) -> Tensor:
         end = self._places * self._mixed
         places, context = features[:, :end].reshape(-1, self._places, self._mixed), features[:, end:]
-        hidden = torch.relu(self.hidden(torch.cat([context, places.mean(dim=1)], dim=1)))
+        hidden = torch.relu(self.hidden(torch.cat([context, places.sum(dim=1) / self._pool], dim=1)))
         values = torch.cat([self.at_place(places).flatten(1), self.elsewhere(hidden)], dim=1)
         return self.scale * values[:, self.order]
 
