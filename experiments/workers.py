@@ -1,4 +1,4 @@
-"""Processes that play the batches of a tournament (loky, the engine of joblib)."""
+"""Processes that play the batches of a tournament, by loky."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from loky import ProcessPoolExecutor
@@ -35,28 +36,21 @@ def play_all(
     """
     pool = _pool(workers)
     out: deque[tuple[Batch, Future[list[Played]]]] = deque()
-    more = True
     try:
-        while more or out:
-            while more and len(out) < _AHEAD * workers:
-                batch = next(batches, None)
-                if batch is None:
-                    more = False
-                else:
-                    out.append((batch, _submit(pool, contest, batch)))
-            if not out:
-                break
+        out.extend((batch, _submit(pool, contest, batch)) for batch in islice(batches, _AHEAD * workers))
+        while out:
             batch, future = out.popleft()
             try:
                 played = future.result()
             except BrokenProcessPool:
                 pool.shutdown(kill_workers=True)
-                played = _play_apart(contest, batch, marker)
+                played = play_apart(contest, batch, marker)
                 pool = _pool(workers)
                 for place, (following, old) in enumerate(out):
                     if old.cancelled() or isinstance(old.exception(), BrokenProcessPool):
                         out[place] = (following, _submit(pool, contest, following))
             yield played
+            out.extend((batch, _submit(pool, contest, batch)) for batch in islice(batches, 1))
     finally:
         pool.shutdown(kill_workers=True)
 
@@ -70,8 +64,17 @@ def _submit(pool: ProcessPoolExecutor, contest: Contest, batch: Batch) -> "Futur
     return future
 
 
-def _play_apart(contest: Contest, batch: Batch, marker: Path) -> list[Played]:
-    """Play a batch game by game in a process of its own; whoever brings it down loses that game."""
+def play_apart(contest: Contest, batch: Batch, marker: Path) -> list[Played]:
+    """Play a batch game by game in a process of its own, on this machine; whoever brings it down loses that game.
+
+    Args:
+        contest: what the games share.
+        batch: the games.
+        marker: a file for `play`.
+
+    Raises:
+        OSError: if a process ends before it could play.
+    """
     found: list[Played] = []
     pool = _pool(1)
     try:
