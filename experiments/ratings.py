@@ -11,7 +11,7 @@ half a win for each.
 A small regularisation keeps everything finite: each two agents have played one more game, a draw.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from math import comb, log
@@ -19,8 +19,8 @@ from math import comb, log
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.results import GameResult, Tournament
-from experiments.statistics import Floats, side_points, with_opponents
+from experiments.results import Tournament
+from experiments.statistics import Floats, parts, side_points, with_opponents
 
 ELO = 400 / log(10)  # points of a factor e in strength: 400 are odds of ten to one
 MEAN = 1500.0  # of all agents
@@ -56,9 +56,7 @@ def ratings(tournament: Tournament) -> list[Rating]:
     model = _Model(tournament)
     best = model.fit(np.ones(len(model.counts)))
     rng = np.random.default_rng(tournament.seed)
-    resamples = np.array(
-        [model.fit(weights, best) for weights in rng.exponential(size=(_RESAMPLES, len(model.counts)))]
-    )
+    resamples = np.array([model.fit(rng.exponential(size=len(model.counts)), best) for _ in range(_RESAMPLES)])
     low, high = np.quantile(resamples, (0.025, 0.975), axis=0)
     return [Rating(*(float(MEAN + ELO * value) for value in row)) for row in zip(best, low, high, strict=True)]
 
@@ -74,22 +72,22 @@ class _Model:
     def __init__(self, tournament: Tournament) -> None:
         tournament = with_opponents(tournament)
         agents = len(tournament.agents)
-        # Whole numbers are counted first and fractions added in a fixed order: the order of the results is nothing.
-        outcomes = Counter((result.deal, _ranking(tournament, result)) for result in tournament.results)
-        deals = {deal: row for row, deal in enumerate(sorted({deal for deal, _ in outcomes}))}
-        entries: list[tuple[int, Choice, float]] = []
-        for deal, ranking in sorted(outcomes):
-            times = outcomes[deal, ranking]
-            entries += [(deals[deal], choice, times * share) for choice, share in _choices(ranking).items()]
-        units = len(deals)
-        for a, b in combinations(range(agents), 2):
-            both = ((a,), (b,))
-            entries += [(units, (both[0], both), 0.5), (units + 1, (both[1], both), 0.5)]
-            units += 2
-        choices = {choice: column for column, choice in enumerate(sorted({choice for _, choice, _ in entries}))}
-        self.counts = np.zeros((units, len(choices)))
-        for unit, choice, share in entries:
-            self.counts[unit, choices[choice]] += share
+        deals, rows = np.unique(tournament.games.deals, return_inverse=True)
+        rankings, kinds = _rankings(tournament)
+        shares = [_choices(ranking) for ranking in rankings]
+        pairs: list[tuple[Side, ...]] = [((a,), (b,)) for a, b in combinations(range(agents), 2)]
+        found = {choice for kind in shares for choice in kind} | {(side, pair) for pair in pairs for side in pair}
+        choices = {choice: column for column, choice in enumerate(sorted(found))}
+        self.counts = np.zeros((len(deals) + 2 * len(pairs), len(choices)))
+        # Whole numbers are counted first and fractions added in a fixed order: the order of the games is nothing.
+        seen, times = np.unique(kinds * len(deals) + rows, return_counts=True)
+        ends = np.searchsorted(seen, len(deals) * np.arange(1, len(rankings)))
+        for kind, units, of_unit in zip(shares, np.split(seen, ends), np.split(times, ends), strict=False):
+            for choice, share in kind.items():
+                self.counts[units % len(deals), choices[choice]] += of_unit * share
+        for number, pair in enumerate(pairs):
+            for half, side in enumerate(pair):
+                self.counts[len(deals) + 2 * number + half, choices[side, pair]] = 0.5
         most = max((len(sides) for _, sides in choices), default=1)
         self._sides = np.zeros((len(choices), most, agents))  # each seat's share in its side's log strength
         self._absent = np.ones((len(choices), most), np.bool_)
@@ -142,14 +140,29 @@ class _Model:
         return np.asarray(squares - (counts[:, None] * means).T @ means + 1.0)
 
 
-def _ranking(tournament: Tournament, result: GameResult) -> Ranking:
-    points = side_points(tournament, result)
-    return tuple(
-        sorted(
-            (sum(other > own for other in points), tuple(sorted(result.seating[seat] for seat in seats)))
-            for own, seats in zip(points, tournament.teams, strict=True)
-        )
-    )
+def _rankings(tournament: Tournament) -> tuple[list[Ranking], NDArray[np.int64]]:
+    """The different rankings that the games brought, sorted, and which of them each game brought [games]."""
+    found: dict[Ranking, int] = {}
+    kinds = np.empty(len(tournament.games), np.int64)
+    for part in parts(tournament):
+        points, seatings = side_points(tournament, part), tournament.games.seatings[part]
+        places = (points[:, None, :] > points[:, :, None]).sum(axis=2)
+        sides = [
+            np.column_stack([places[:, side], np.sort(seatings[:, seats], axis=1)])
+            for side, seats in enumerate(tournament.teams)
+        ]
+        rows, inverse = np.unique(np.stack(sides, axis=1), axis=0, return_inverse=True)
+        numbers = [found.setdefault(_ranking(row), len(found)) for row in rows.tolist()]
+        kinds[part] = np.array(numbers)[inverse.ravel()]
+    rankings = sorted(found)
+    order = np.empty(len(found), np.int64)
+    order[[found[ranking] for ranking in rankings]] = np.arange(len(found))
+    return rankings, order[kinds]
+
+
+def _ranking(sides: list[list[int]]) -> Ranking:
+    """From the place and the agents of each side."""
+    return tuple(sorted((place, tuple(agents)) for place, *agents in sides))
 
 
 def _choices(ranking: Ranking) -> dict[Choice, float]:

@@ -4,7 +4,6 @@ The deal is the sample: all games of a deal meet the same chance, so their avera
 different deals are independent. Nothing here needs more than numpy.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
@@ -13,12 +12,13 @@ from math import inf, log, nan, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from experiments.results import GameResult, Tournament
+from experiments.results import Tournament
 
 Floats = NDArray[np.float64]
 
-ERROR = 0.05  # of the sequential test
+ERROR = 0.05  # of the sequential test, for all pairs of a tournament together
 MIN_DEALS = 30  # it decides nothing earlier: averages of a few deals are far from normal
+_AT_ONCE = 65_536  # games
 _EFFECT = 0.3  # it looks for mean margins of about this many standard deviations of a deal's margin
 
 
@@ -89,17 +89,22 @@ def share_estimate(samples: Floats) -> Estimate:
 # --- games ------------------------------------------------------------------------------------------------------------
 
 
-def side_points(tournament: Tournament, result: GameResult) -> tuple[float, ...]:
-    """Points by side as they count: the scores, or where an agent is at fault the widest loss for its side.
+def side_points(tournament: Tournament, part: slice = slice(None)) -> Floats:
+    """Points as they count, by side [games, sides]: the scores, or where an agent is at fault the widest loss.
 
     The other sides of a game that was broken off are even with each other.
+
+    Args:
+        tournament: the tournament.
+        part: which of its games.
     """
-    if result.fault < 0:
-        return tuple(map(float, result.scores))
-    return tuple(
-        tournament.return_range[0] if result.fault in [result.seating[seat] for seat in seats] else 0.0
-        for seats in tournament.teams
-    )
+    games = tournament.games
+    faults, seatings = games.faults[part], games.seatings[part]
+    points = np.where(faults[:, None] < 0, games.scores[part], 0.0)
+    for side, seats in enumerate(tournament.teams):
+        at_fault = (seatings[:, seats] == faults[:, None]).any(axis=1)
+        points[at_fault, side] = tournament.return_range[0]
+    return np.asarray(points)
 
 
 def with_opponents(tournament: Tournament) -> Tournament:
@@ -109,16 +114,21 @@ def with_opponents(tournament: Tournament) -> Tournament:
     """
     if len(tournament.teams) > 1:
         return tournament
-    agents = range(len(tournament.agents))
-    points: dict[int, dict[int, int]] = defaultdict(dict)
-    for result in tournament.results:
-        points[result.deal][result.seating[0]] = int(side_points(tournament, result)[0])
-    results = [
-        GameResult(deal, tuple(agents), tuple(found[agent] for agent in agents), -1, "ok", (), ())
-        for deal, found in points.items()
-        if len(found) == len(agents)
-    ]
-    return replace(tournament, players=len(agents), teams=tuple((seat,) for seat in agents), results=results)
+    games, agents = tournament.games, len(tournament.agents)
+    deals, rows = np.unique(games.deals, return_inverse=True)
+    points, found = np.zeros((len(deals), agents), np.int32), np.zeros((len(deals), agents), np.bool_)
+    points[rows, games.seatings[:, 0]] = side_points(tournament)[:, 0]
+    found[rows, games.seatings[:, 0]] = True
+    whole = found.all(axis=1)
+    shared = replace(
+        games,
+        deals=deals[whole],
+        seatings=np.tile(np.arange(agents, dtype=np.int16), (int(whole.sum()), 1)),
+        scores=points[whole],
+        faults=np.full(int(whole.sum()), -1, np.int16),
+        statuses=(),
+    )
+    return replace(tournament, players=agents, teams=tuple((seat,) for seat in range(agents)), games=shared)
 
 
 @dataclass(frozen=True)
@@ -150,16 +160,16 @@ class Comparisons:
 
 
 def compare(tournament: Tournament) -> Comparisons:
-    """Compare the agents of a tournament, whatever the order of its results."""
+    """Compare the agents of a tournament, whatever the order of its games."""
     tournament = with_opponents(tournament)
-    agents = len(tournament.agents)
-    deals, seatings, points = _arrays(tournament)
-    margins, wins = _Means(deals, agents), _Means(deals, agents)
-    for s, t in _opposed_seats(tournament.teams):
-        a, b = seatings[:, s], seatings[:, t]
-        margin = points[:, s] - points[:, t]
-        margins.add(a, b, margin, a != b)
-        wins.add(a, b, (np.sign(margin) + 1) / 2, a != b)
+    margins, wins = _Means(tournament), _Means(tournament)
+    for part in parts(tournament):
+        seatings, points = _by_seat(tournament, part)
+        for s, t in _opposed_seats(tournament.teams):
+            a, b = seatings[:, s], seatings[:, t]
+            margin = points[:, s] - points[:, t]
+            margins.add(part, a, b, margin, a != b)
+            wins.add(part, a, b, (np.sign(margin) + 1) / 2, a != b)
     return Comparisons(margins.result(), wins.result())
 
 
@@ -183,34 +193,35 @@ def partner_margins(tournament: Tournament) -> Floats:
     The margin is against the mean of the other sides. Games between sides of the same agents are left out, as they
     are even by design; NaN where i and j were no partners.
     """
-    agents = len(tournament.agents)
-    deals, seatings, points = _arrays(tournament)
-    means = _Means(deals, agents)
-    line_ups = [np.sort(seatings[:, seats], axis=1) for seats in tournament.teams]
-    for side, seats in enumerate(tournament.teams):
-        others = [other for other in range(len(tournament.teams)) if other != side]
-        for s, t in combinations(seats, 2):
-            i, j = seatings[:, s], seatings[:, t]
-            margin = points[:, s] - np.mean([points[:, tournament.teams[other][0]] for other in others], axis=0)
-            differs = np.any([(line_ups[side] != line_ups[other]).any(axis=1) for other in others], axis=0)
-            means.add(i, j, margin, differs)
-            means.add(j, i, margin, differs & (i != j))
+    means = _Means(tournament)
+    for part in parts(tournament):
+        seatings, points = _by_seat(tournament, part)
+        line_ups = [np.sort(seatings[:, seats], axis=1) for seats in tournament.teams]
+        for side, seats in enumerate(tournament.teams):
+            others = [other for other in range(len(tournament.teams)) if other != side]
+            for s, t in combinations(seats, 2):
+                i, j = seatings[:, s], seatings[:, t]
+                margin = points[:, s] - np.mean([points[:, tournament.teams[other][0]] for other in others], axis=0)
+                differs = np.any([(line_ups[side] != line_ups[other]).any(axis=1) for other in others], axis=0)
+                means.add(part, i, j, margin, differs)
+                means.add(part, j, i, margin, differs & (i != j))
     return means.result()
 
 
 class _Means:
-    """Means by deal and two agents."""
+    """Means by deal and two agents of a tournament."""
 
-    def __init__(self, deals: NDArray[np.int64], agents: int) -> None:
-        """For games with the deals [games]."""
-        unique, self._rows = np.unique(deals, return_inverse=True)
-        self._shape = (len(unique), agents, agents)
+    def __init__(self, tournament: Tournament) -> None:
+        deals, self._rows = np.unique(tournament.games.deals, return_inverse=True)
+        self._shape = (len(deals), len(tournament.agents), len(tournament.agents))
         self._sums = np.zeros(self._shape).ravel()
         self._counts = np.zeros(self._shape, np.int64).ravel()
 
-    def add(self, a: NDArray[np.int64], b: NDArray[np.int64], values: Floats, where: NDArray[np.bool_]) -> None:
-        """One value of each game, all [games]."""
-        index = np.ravel_multi_index((self._rows[where], a[where], b[where]), self._shape)
+    def add(
+        self, part: slice, a: NDArray[np.int64], b: NDArray[np.int64], values: Floats, where: NDArray[np.bool_]
+    ) -> None:
+        """One value of each game of a part, all [games]."""
+        index = np.ravel_multi_index((self._rows[part][where], a[where], b[where]), self._shape)
         # Whole and half numbers are added, so the sums are exact and do not depend on the order.
         self._sums += np.bincount(index, values[where], len(self._sums))
         self._counts += np.bincount(index, minlength=len(self._sums))
@@ -220,17 +231,17 @@ class _Means:
             return (self._sums / self._counts).reshape(self._shape)
 
 
-def _arrays(tournament: Tournament) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Deals [games], agents [games, seats] and points [games, seats]."""
-    results = list(tournament.results)
+def parts(tournament: Tournament) -> Iterator[slice]:
+    """Its games in parts, so that what is reckoned for each game needs little memory."""
+    for first in range(0, len(tournament.games), _AT_ONCE):
+        yield slice(first, first + _AT_ONCE)
+
+
+def _by_seat(tournament: Tournament, part: slice) -> tuple[NDArray[np.int64], Floats]:
+    """Agents and points by seat, both [games, seats]."""
     side_of = {seat: side for side, seats in enumerate(tournament.teams) for seat in seats}
     sides = [side_of[seat] for seat in range(tournament.players)]
-    points = np.array([side_points(tournament, result) for result in results], np.float64)
-    return (
-        np.array([result.deal for result in results], np.int64),
-        np.array([result.seating for result in results], np.int64).reshape(len(results), tournament.players),
-        points.reshape(len(results), len(tournament.teams))[:, sides],
-    )
+    return tournament.games.seatings[part].astype(np.int64), side_points(tournament, part)[:, sides]
 
 
 def _opposed_seats(teams: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
@@ -274,9 +285,9 @@ def decided_after(margins: ArrayLike, error: float = ERROR) -> int | None:
 
     It looks at the deals in their order and ignores what follows the decision, so neither the number of workers nor
     how far ahead they are can change it. Looking after every deal costs nothing: for normal margins the probability
-    that a pair of equal agents is ever decided is at most `error` (Ville's inequality), however long they play. It
-    holds for each pair on its own. Margins of deals are near enough to normal from `MIN_DEALS` on; what comes rarely
-    and outweighs everything else (a crash in one deal of a hundred) is beyond it.
+    that a pair of equal agents is ever decided is at most `error` (Ville's inequality), however long they play.
+    Margins of deals are near enough to normal from `MIN_DEALS` on; what comes rarely and outweighs everything else (a
+    crash in one deal of a hundred) is beyond it.
 
     Args:
         margins: margin of the first agent in each deal, in the order of the deals [deals].
@@ -287,3 +298,14 @@ def decided_after(margins: ArrayLike, error: float = ERROR) -> int | None:
     decided = log_evidence(margins) >= -log(error)
     decided[: MIN_DEALS - 1] = False
     return int(decided.argmax()) + 1 if decided.any() else None
+
+
+def decisions(comparisons: Comparisons) -> dict[tuple[int, int], int | None]:
+    """For each two agents that met, the number of deals after which `decided_after` knows the better one, or None.
+
+    The agents of a pair are in the order of their indices. The probability that any pair of equal agents is decided is
+    at most `ERROR`, as each of n pairs gets an n-th of it (Bonferroni).
+    """
+    pairs = combinations(range(comparisons.margins.shape[1]), 2)
+    margins = {pair: found for pair in pairs if len(found := comparisons.pair_margins(*pair))}
+    return {pair: decided_after(found, ERROR / len(margins)) for pair, found in margins.items()}

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -83,13 +83,13 @@ class Store:
         with self._errors(), self._connection:
             self._connection.executemany("INSERT INTO games VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def results(self, count: int) -> "StoredResults":
-        """The first so many games."""
-        return StoredResults(self, count)
+    def results(self, count: int) -> Iterator[GameResult]:
+        """The first so many games, of which only a few are in memory."""
+        return map(_result, self._rows(f"SELECT {_RESULT} FROM games WHERE number < ? ORDER BY number", (count,)))
 
     def record(self, number: int) -> str | None:
         """A game's record, one line of JSON; None if records are not kept."""
-        found: str | None = next(self.rows("SELECT record FROM games WHERE number = ?", (number,)))[0]
+        found: str | None = next(self._rows("SELECT record FROM games WHERE number = ?", (number,)))[0]
         return found
 
     def provenance(self) -> dict[str, str]:
@@ -104,12 +104,11 @@ class Store:
                     values.append(value)
         return {name: "; ".join(values) for name, values in merged.items()}
 
-    def begin(self, identity: Mapping[str, str], provenance: Mapping[str, str]) -> None:
-        """Begin a run, or go on with one.
+    def begin(self, identity: Mapping[str, str]) -> None:
+        """Begin a tournament, or go on with one.
 
         Args:
             identity: what must be the same in all runs.
-            provenance: what may differ between them.
 
         Raises:
             ValueError: if the games that are there were played with something else; the message names it.
@@ -128,6 +127,10 @@ class Store:
                 raise ValueError(
                     f"{self._path} holds another tournament; choose another --out. What differs: {'; '.join(differing)}"
                 )
+
+    def add_run(self, provenance: Mapping[str, str]) -> None:
+        """Note what plays the games that follow; it may differ between runs."""
+        with self._errors(), self._connection:
             self._connection.execute("INSERT INTO runs (provenance) VALUES (?)", (json.dumps(provenance),))
 
     def export(self, kind: str, agents: Sequence[str], count: int) -> Path:
@@ -148,7 +151,7 @@ class Store:
 
     def _flat_rows(self, agents: Sequence[str], count: int) -> Iterator[dict[str, Any]]:
         query = f"SELECT number, seed, record, {_RESULT} FROM games WHERE number < ? ORDER BY number"
-        for number, seed, record, *columns in self.rows(query, (count,)):
+        for number, seed, record, *columns in self._rows(query, (count,)):
             result = _result(columns)
             row: dict[str, Any] = {"number": number, "deal": result.deal, "seed": int(seed)}
             row |= {f"agent_{seat}": agents[agent] for seat, agent in enumerate(result.seating)}
@@ -158,7 +161,7 @@ class Store:
             row |= {f"seconds_{agent}": seconds for agent, seconds in enumerate(result.seconds)}
             yield {**row, "record": record}
 
-    def rows(self, query: str, values: Sequence[Any]) -> Iterator[Any]:
+    def _rows(self, query: str, values: Sequence[Any]) -> Iterator[Any]:
         """The rows that a query finds, without having all of them in memory."""
         with self._errors():
             yield from self._connection.execute(query, values)
@@ -170,39 +173,6 @@ class Store:
     def _errors(self) -> Iterator[None]:
         with _errors(self._path):
             yield
-
-
-class StoredResults(Sequence[GameResult]):
-    """Games in a database as a sequence that is not in memory: going through it in order is quick, any number of times.
-
-    Args:
-        store: the open database.
-        count: number of games.
-    """
-
-    def __init__(self, store: Store, count: int) -> None:
-        self._store = store
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[GameResult]:
-        return self._range(0, self._count)
-
-    @overload
-    def __getitem__(self, index: int) -> GameResult: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[GameResult]: ...
-    def __getitem__(self, index: int | slice) -> GameResult | Sequence[GameResult]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(self._count))]
-        number = range(self._count)[index]
-        return next(self._range(number, number + 1))
-
-    def _range(self, first: int, last: int) -> Iterator[GameResult]:
-        query = f"SELECT {_RESULT} FROM games WHERE number >= ? AND number < ? ORDER BY number"
-        return map(_result, self._store.rows(query, (first, last)))
 
 
 @contextmanager

@@ -4,14 +4,14 @@ Results are stored in `games.sqlite` in the folder `--out`; the same command goe
 """
 
 import argparse
-import itertools
+import datetime
 import platform
 import shlex
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -20,14 +20,16 @@ from loky import cpu_count
 from agents import agent_names
 from cardtable.chance import agent_seeds, lane_seeds
 from experiments import games
-from experiments.arena import Batch, Contest, Played
+from experiments.arena import Batch, Contest, Played, play
 from experiments.entrants import code_fingerprint, fingerprint, is_quick, make_entrant
-from experiments.evaluate import DEALS, SEED
+from experiments.evaluate import DEALS, SEED, table
 from experiments.progress import bar
-from experiments.results import Tournament
+from experiments.results import Games, Tournament
 from experiments.schedule import SCHEDULES, Schedule
-from experiments.statistics import ERROR, MIN_DEALS, compare, decided_after
+from experiments.statistics import ERROR, MIN_DEALS, compare, decisions
 from experiments.store import EXPORTS, Store, open_store
+from experiments.tournament_summary import Summary, summarize
+from experiments.tournament_tables import note, ranking, running_table, times
 from experiments.workers import play_all
 
 _QUICK_BATCH = 1024  # games in lock-step
@@ -72,11 +74,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"stop as soon as all pairs that meet are told apart ({100 * ERROR:.0f} %% error for all pairs together)",
     )
-    parser.add_argument("--records", action="store_true", help="store the moves of each game, too")
+    parser.add_argument("--records", action="store_true", help="store and export the moves of each game, too")
     parser.add_argument("--export", choices=EXPORTS, help="write the games to games.csv, .parquet or .jsonl, too")
 
 
 def run(arguments: argparse.Namespace) -> None:
+    hold(arguments)
+
+
+def hold(arguments: argparse.Namespace) -> Summary:
+    """Play what is not stored yet, print the ranking, and write the report."""
     _check(arguments)
     game = games.make(arguments.game, arguments.players)
     schedule = Schedule(arguments.schedule, game.teams, len(arguments.agents), arguments.seed)
@@ -89,15 +96,20 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.max_seconds_per_move,
         arguments.records,
     )
+    seeds = [int(seed) for seed in lane_seeds(arguments.seed, arguments.deals)]
     with open_store(arguments.out) as store:
-        store.begin(_identity(contest, schedule), _provenance())
-        deals = _play(contest, schedule, store, arguments)
+        store.begin(_identity(contest, schedule))
+        deals = _play(contest, schedule, seeds, store, arguments)
+        summary = summarize(_tournament(contest, schedule, store, deals))
         from experiments.tournament_report import report  # loads matplotlib, which nothing needs before
 
-        print(report(_tournament(contest, schedule, store, deals), arguments.out, store.record))
+        report(summary, arguments.out, lambda number: _record(contest, schedule, seeds, store, number))
+        print(f"{table(ranking(summary))}\n{note(summary.tournament)}\n\n{table(times(summary))}")
+        print(f"report: {arguments.out / 'report.html'}")
         if arguments.export:
             path = store.export(arguments.export, contest.agents, deals * schedule.games_per_deal)
             print(f"games exported to {path}")
+    return summary
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -111,13 +123,14 @@ def _check(arguments: argparse.Namespace) -> None:
         raise ValueError("--until-significant tells opponents apart; with one player there are none")
 
 
-def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argparse.Namespace) -> int:
+def _play(contest: Contest, schedule: Schedule, seeds: list[int], store: Store, arguments: argparse.Namespace) -> int:
     """Play what is not stored yet; return the number of deals after which the tournament ended."""
     per_deal = schedule.games_per_deal
     looks = _looks(arguments.deals) if arguments.until_significant else iter([arguments.deals])
-    seeds = [int(seed) for seed in lane_seeds(arguments.seed, arguments.deals)]
     size = _QUICK_BATCH if all(is_quick(spec) for spec in contest.agents) else _SLOW_BATCH
     stored = min(store.count(), arguments.deals * per_deal)
+    if stored < arguments.deals * per_deal:
+        store.add_run(_provenance())
     faults, table_due = 0, time.monotonic() + _TABLE_EVERY
     batches = _batches(schedule, seeds, stored, arguments.deals * per_deal, size)
     with (
@@ -136,8 +149,10 @@ def _play(contest: Contest, schedule: Schedule, store: Store, arguments: argpars
                     progress.set_postfix_str(f"{faults} lost by a fault")
                 if time.monotonic() > table_due and stored < look * per_deal:
                     table_due = _show_standings(_tournament(contest, schedule, store, stored // per_deal))
-            if look < arguments.deals and _all_decided(_tournament(contest, schedule, store, look)):
-                return look
+            if look < arguments.deals:
+                pairs = decisions(compare(_tournament(contest, schedule, store, look)))
+                if all(deal is not None for deal in pairs.values()):
+                    return look
     return int(arguments.deals)
 
 
@@ -152,13 +167,11 @@ def _start(
         raise ValueError(
             f"--ray needs packages that are not installed ({error}): pip install 'piles-wall[ray]'"
         ) from None
-    return play_all_on_ray(contest, batches, arguments.ray)
+    return play_all_on_ray(contest, batches, arguments.ray, arguments.out / "moving")
 
 
 def _show_standings(tournament: Tournament) -> float:
     """Print the standings so far; return when it is time for the next ones: making them must not take long in all."""
-    from experiments.tournament_report import running_table
-
     began = time.monotonic()
     print(f"\nafter {tournament.deals} deals:\n{running_table(tournament)}", file=sys.stderr)
     ended = time.monotonic()
@@ -172,14 +185,6 @@ def _looks(deals: int) -> Iterator[int]:
         yield look
         look += max(1, look // 4)
     yield deals
-
-
-def _all_decided(tournament: Tournament) -> bool:
-    """Whether it is decided who is better of each two agents that meet."""
-    comparisons = compare(tournament)
-    pairs = itertools.combinations(range(len(tournament.agents)), 2)
-    margins = [found for a, b in pairs if len(found := comparisons.pair_margins(a, b))]
-    return all(decided_after(found, ERROR / len(margins)) is not None for found in margins)
 
 
 def _batches(schedule: Schedule, seeds: list[int], first: int, last: int, size: int) -> Iterator[Batch]:
@@ -201,10 +206,23 @@ def _tournament(contest: Contest, schedule: Schedule, store: Store, deals: int) 
         seed=schedule.seed,
         deals=deals,
         agents=contest.agents,
-        results=store.results(deals * schedule.games_per_deal),
+        games=Games.collect(
+            store.results(deals * schedule.games_per_deal), game.num_players, len(game.teams), len(contest.agents)
+        ),
         provenance=store.provenance(),
         return_range=game.return_range,
     )
+
+
+def _record(contest: Contest, schedule: Schedule, seeds: list[int], store: Store, number: int) -> str:
+    """The record of a game; if none was kept the game is played again, with all the time that the agents take."""
+    kept = store.record(number)
+    if kept is not None:
+        return kept
+    (game,) = schedule.games(number, number + 1)
+    (played,) = play(replace(contest, seconds_per_move=None, records=True), Batch((game,), (seeds[game.deal],)))
+    assert played.record is not None
+    return played.record
 
 
 def _identity(contest: Contest, schedule: Schedule) -> Mapping[str, str]:
@@ -224,7 +242,7 @@ def _identity(contest: Contest, schedule: Schedule) -> Mapping[str, str]:
     }
     for spec in contest.agents:
         if hashed := fingerprint(spec):
-            identity[f"file of {spec}"] = hashed[:16]
+            identity[f"files of {spec}"] = hashed[:16]
     return identity
 
 
@@ -237,6 +255,7 @@ def _provenance() -> Mapping[str, str]:
         except PackageNotFoundError:
             continue
     return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         **versions,
         "machine": f"{platform.platform()}, {platform.machine()}, {cpu_count()} cores",
         "command line": shlex.join(sys.argv),

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from experiments.statistics import Floats
 from experiments.tournament_summary import Summary
+from experiments.tournament_tables import duration
 
 _DPI = 192  # two pixels of the image for one of the page
 _INCH = 96  # pixels of a page in an inch
@@ -88,15 +89,6 @@ def plots(summary: Summary) -> list[Plot]:
                   (_WIDTH, rows), lambda axes, theme: _time(axes, theme, summary)),
         ]  # fmt: skip
     return found
-
-
-def duration(seconds: float) -> str:
-    """A time in a unit that suits it, as "1.2 ms"."""
-    if np.isnan(seconds):
-        return "–"
-    unit, size = next(((u, s) for u, s in (("s", 1.0), ("ms", 1e-3)) if seconds >= s), ("µs", 1e-6))
-    value = seconds / size
-    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
 
 
 def _plot(name: str, title: str, caption: str, size: tuple[float, float], paint: Callable[[Axes, Theme], None]) -> Plot:

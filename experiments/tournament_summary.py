@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import nan
 
@@ -15,7 +15,7 @@ from experiments.statistics import (
     Estimate,
     Floats,
     compare,
-    decided_after,
+    decisions,
     margin_estimate,
     mean_over_deals,
     overall,
@@ -32,8 +32,8 @@ class Standing:
         agent: its index in the tournament.
         name: its name, unlike all others.
         rating: in Elo points.
-        margin, wins: mean margin in points and share of wins over the agents that it met, each counting the same; NaN
-            if it met none.
+        margin: mean margin per deal in points over the agents that it met, each counting the same.
+        wins: likewise the share of wins; NaN if it met none.
         seconds: thinking time per move; NaN if it did not move.
         faults: games that it lost by a crash, an illegal move or slowness.
         games: games in which it sat at the table.
@@ -42,7 +42,7 @@ class Standing:
     agent: int
     name: str
     rating: Rating
-    margin: float
+    margin: Estimate
     wins: float
     seconds: float
     faults: int
@@ -57,7 +57,8 @@ class Pair:
         first, second: names; the first has the higher rating.
         margin: of the first per deal, in points.
         wins: the share of games that the first won, a draw being half a win.
-        decided: number of deals after which the sequential test told them apart; None if it did not.
+        decided: number of deals after which the sequential test told them apart (see `statistics.decisions`); None if
+            it did not.
     """
 
     first: str
@@ -72,7 +73,7 @@ class Summary:
     """A tournament's results.
 
     Attributes:
-        tournament: all of it, in memory.
+        tournament: all of it.
         standings: the agents, the best first.
         pairs: the pairs that met, in the order of the standings.
         margins: mean margins per deal by agent, in the order of the standings, each float64 [deals].
@@ -91,17 +92,27 @@ class Summary:
 
 def summarize(tournament: Tournament) -> Summary:
     """Rank the agents of a tournament and compare them."""
-    tournament = replace(tournament, results=list(tournament.results))
     comparisons = compare(tournament)
     standings = _standings(tournament, comparisons, ratings(tournament))
     order = [standing.agent for standing in standings]
     names = {standing.agent: standing.name for standing in standings}
     partners = mean_over_deals(partner_margins(tournament))[np.ix_(order, order)]
     mixed = ~np.isnan(partners) & ~np.eye(len(order), dtype=bool)
+    decided = decisions(comparisons)
     return Summary(
         tournament,
         standings,
-        [_pair(comparisons, a, b, names) for a, b in combinations(order, 2) if len(comparisons.pair_margins(a, b))],
+        [
+            Pair(
+                names[a],
+                names[b],
+                margin_estimate(comparisons.pair_margins(a, b)),
+                share_estimate(comparisons.pair_wins(a, b)),
+                decided[min(a, b), max(a, b)],
+            )
+            for a, b in combinations(order, 2)
+            if (min(a, b), max(a, b)) in decided
+        ],
         [comparisons.agent_margins(agent) for agent in order],
         mean_over_deals(comparisons.margins)[np.ix_(order, order)],
         partners if mixed.any() else None,
@@ -110,7 +121,6 @@ def summarize(tournament: Tournament) -> Summary:
 
 def quick_standings(tournament: Tournament) -> list[Standing]:
     """The agents so far, the best first, with ratings that have no interval: quick enough to be shown while it runs."""
-    tournament = replace(tournament, results=list(tournament.results))
     without_intervals = [Rating(float(value), nan, nan) for value in point_ratings(tournament)]
     return _standings(tournament, compare(tournament), without_intervals)
 
@@ -126,33 +136,22 @@ def unique_names(agents: Sequence[str]) -> list[str]:
 
 
 def _standings(tournament: Tournament, comparisons: Comparisons, rated: Sequence[Rating]) -> list[Standing]:
-    agents = len(tournament.agents)
-    results = tournament.results
-    margins = overall(mean_over_deals(comparisons.margins))
+    games = tournament.games
     wins = overall(mean_over_deals(comparisons.wins))
-    seconds = np.array([result.seconds for result in results]).reshape(-1, agents).sum(axis=0)
-    decisions = np.array([result.decisions for result in results]).reshape(-1, agents).sum(axis=0)
-    faults = Counter(result.fault for result in results)
-    games = Counter(agent for result in results for agent in set(result.seating))
+    faults = np.bincount(games.faults[games.faults >= 0], minlength=len(tournament.agents))
     return sorted(
         (
             Standing(
                 agent,
                 name,
                 rated[agent],
-                float(margins[agent]),
+                margin_estimate(comparisons.agent_margins(agent)),
                 float(wins[agent]),
-                float(seconds[agent] / decisions[agent]) if decisions[agent] else nan,
-                faults[agent],
-                games[agent],
+                float(games.seconds[agent] / games.decisions[agent]) if games.decisions[agent] else nan,
+                int(faults[agent]),
+                int((games.seatings == agent).any(axis=1).sum()),
             )
             for agent, name in enumerate(unique_names(tournament.agents))
         ),
         key=lambda standing: (-standing.rating.rating, standing.agent),
     )
-
-
-def _pair(comparisons: Comparisons, a: int, b: int, names: dict[int, str]) -> Pair:
-    margins = comparisons.pair_margins(a, b)
-    wins = share_estimate(comparisons.pair_wins(a, b))
-    return Pair(names[a], names[b], margin_estimate(margins), wins, decided_after(margins))

@@ -1,10 +1,11 @@
 """Tournaments made up for tests: a game is its seating and its scores."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from experiments.results import GameResult, Tournament
+from experiments.results import GameResult, Games, Tournament
 
 PILES = ((0, 2), (1, 3))
 DUEL = ((0,), (1,))
@@ -42,7 +43,7 @@ def tournament(
         seed=7,
         deals=len({each.deal for each in results}),
         agents=tuple(agents),
-        results=results,
+        games=Games.collect(results, sum(map(len, teams)), len(teams), len(agents)),
         provenance={"command": "python -m experiments tournament <piles> & more", "machine": "x86_64"},
         return_range=(-width, width),
     )
@@ -64,3 +65,11 @@ def duels(strengths: Sequence[float], deals: int, seed: int = 0) -> Tournament:
                     scores = (margin, 0) if wins else (0, margin)
                     results.append(result(deal, seating, scores, len(strengths)))
     return tournament(results, agents=[f"agent {number}" for number in range(len(strengths))])
+
+
+def reordered(made: Tournament, order: Sequence[int]) -> Tournament:
+    """A tournament without faults with its games in another order."""
+    games, rows = made.games, np.asarray(order)
+    assert not len(games.statuses)
+    columns = {name: getattr(games, name)[rows] for name in ("deals", "seatings", "scores", "faults")}
+    return replace(made, games=replace(games, **columns))

@@ -1,6 +1,5 @@
 """Ratings are those of an independent library, finite whatever happened, and as certain as they say."""
 
-from dataclasses import replace
 from math import log10
 
 import numpy as np
@@ -12,7 +11,7 @@ pytest.importorskip("scipy")
 from experiments import ratings as module  # noqa: E402
 from experiments.ratings import ELO, MEAN, point_ratings, ratings  # noqa: E402
 from experiments.results import GameResult, Tournament  # noqa: E402
-from tests.made_tournaments import PILES, duels, result, tournament  # noqa: E402
+from tests.made_tournaments import PILES, duels, reordered, result, tournament  # noqa: E402
 
 SEATS = ((0,), (1,), (2,), (3,))
 
@@ -51,8 +50,8 @@ def test_pairs_are_rated_as_by_choix() -> None:
     made = duels([-1.0, 0.0, 0.3, 1.5], 30)
     wins = np.full((4, 4), 0.5)
     np.fill_diagonal(wins, 0)
-    for each in made.results:
-        first, second = each.seating if each.scores[0] > each.scores[1] else each.seating[::-1]
+    for seating, scores in zip(made.games.seatings, made.games.scores, strict=True):
+        first, second = seating if scores[0] > scores[1] else seating[::-1]
         wins[first, second] += 1
     expected = choix.ilsr_pairwise_dense(wins)
     assert point_ratings(made) == pytest.approx(MEAN + ELO * (expected - expected.mean()), abs=1e-2)
@@ -61,8 +60,8 @@ def test_pairs_are_rated_as_by_choix() -> None:
 def test_rankings_are_rated_as_by_choix() -> None:
     made = tables(20, spread=1e6)
     data = []
-    for each in made.results:
-        data += 2 * [[agent for _, agent in sorted(zip(each.scores, each.seating, strict=True), reverse=True)]]
+    for seating, scores in zip(made.games.seatings, made.games.scores, strict=True):
+        data += 2 * [[agent for _, agent in sorted(zip(scores, seating, strict=True), reverse=True)]]
     data += [[a, b] for a in range(5) for b in range(5) if a != b]  # half as much as the games, which count twice
     expected = choix.ilsr_rankings(5, data)
     assert point_ratings(made) == pytest.approx(MEAN + ELO * (expected - expected.mean()), abs=1e-2)
@@ -136,7 +135,7 @@ def test_ratings_are_finite_and_sane(name: str, monkeypatch: pytest.MonkeyPatch)
 def test_the_order_of_results_does_not_matter() -> None:
     made = tables(10, spread=2)  # with many ties
     rng = np.random.default_rng(0)
-    shuffled = replace(made, results=[made.results[k] for k in rng.permutation(len(made.results))])
+    shuffled = reordered(made, rng.permutation(len(made.games)))
     assert ratings(made) == ratings(shuffled)
     assert (point_ratings(made) == [each.rating for each in ratings(made)]).all()
 
@@ -163,6 +162,6 @@ def test_more_deals_make_intervals_narrower() -> None:
 def test_what_happens_within_a_deal_counts_once() -> None:
     """Ten equal games on each deal are not ten times as sure: the deal is the sample."""
     one = duels([0.0, 0.8], 40)
-    ten = tournament([each for each in one.results for _ in range(10)], agents=one.agents)
+    ten = reordered(one, np.repeat(np.arange(len(one.games)), 10))
     first, second = ratings(one)[1], ratings(ten)[1]
     assert second.high - second.low > 0.8 * (first.high - first.low)

@@ -1,6 +1,7 @@
 """Tournaments: what is played does not depend on processes, batches, interruptions or other agents' failures."""
 
 import random
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -18,12 +19,12 @@ from agents import make_agent
 from cardtable.chance import agent_seeds, lane_seeds
 from cardtable.game import Game
 from cardtable.records import GameRecord, verify
-from experiments import entrants, tournament, tournament_report
+from experiments import entrants, tournament
 from experiments.__main__ import main
 from experiments.arena import Batch, Contest, Played, play
 from experiments.match import play_match
 from experiments.schedule import Schedule
-from experiments.store import DATABASE
+from experiments.store import DATABASE, Store
 from experiments.workers import play_all
 from piles_env import PilesGame
 from wall_env import WallGame, WallRules
@@ -56,6 +57,11 @@ def rows(folder: Path) -> list[tuple[Any, ...]]:
             "SELECT number, deal, seed, seating, scores, fault, status, decisions, record FROM games ORDER BY number"
         )
         return connection.execute(query).fetchall()
+
+
+def table(folder: Path) -> str:
+    """The final table, to the letter."""
+    return (folder / "table.md").read_text(encoding="utf-8")
 
 
 def words(folder: Path, *agents: str, deals: int = 20, workers: int = 1) -> list[str]:
@@ -161,24 +167,67 @@ def test_who_brings_down_its_process_loses_that_game_alone(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_ray_cluster_plays_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray.util.joblib")
+@pytest.mark.parametrize("agent", ["Crasher", "Killer"])
+def test_a_ray_cluster_plays_the_same(agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if an agent brings down its process."""
+    pytest.importorskip("ray")
     from experiments.ray_workers import LOCAL, play_all_on_ray
 
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    both = contest("careful", OWN + "Crasher")
-    whole = batch(both, 20)
-    parts = [Batch(whole.games[first : first + 10], whole.seeds[first : first + 10]) for first in range(0, 40, 10)]
-    found = [game for games in play_all_on_ray(both, iter(parts), LOCAL) for game in games]
-    assert untimed(found) == untimed(play(both, whole))
+    both = contest("careful", OWN + agent)
+    whole = batch(both, 10)
+    parts = [Batch(whole.games[first : first + 5], whole.seeds[first : first + 5]) for first in range(0, 20, 5)]
+    found = [game for games in play_all_on_ray(both, iter(parts), LOCAL, tmp_path / "moving") for game in games]
+    expected = [game for games in play_all(both, iter(parts), 1, tmp_path / "moving") for game in games]
+    assert untimed(found) == untimed(expected)
+    assert any(game.result.fault == 1 for game in found)
 
 
-def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    agents = ["greedy", "random", OWN + "RareCrasher"]
-    monkeypatch.setattr(tournament_report, "report", lambda *given: "")  # as it is not about that
+@pytest.mark.slow
+def test_a_ray_cluster_may_lose_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three nodes on this machine, of which one is killed while it plays."""
+    pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    agents = ["greedy", "random", "careful", OWN + "RareCrasher"]
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "node_ip_address": "127.0.0.2"})
+    try:
+        lost, _ = (cluster.add_node(num_cpus=1, node_ip_address=f"127.0.0.{last}") for last in (3, 4))
+        add, batches = Store.add, 0
+
+        def kill(store: Store, played: list[Played]) -> None:
+            nonlocal batches
+            add(store, played)
+            batches += 1
+            if batches == 20:
+                cluster.remove_node(lost, allow_graceful=False)
+
+        monkeypatch.setattr(Store, "add", kill)
+        assert main([*words(tmp_path / "ray", *agents, deals=150), "--ray", cluster.address]) == 0
+        assert batches == 225
+    finally:
+        cluster.shutdown()
+    assert main(words(tmp_path / "here", *agents, deals=150)) == 0
+    assert rows(tmp_path / "ray") == rows(tmp_path / "here")
+    assert table(tmp_path / "ray") == table(tmp_path / "here")
+
+
+def test_a_ray_cluster_that_is_not_there_is_said_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ray")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    began = time.monotonic()
+    for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}", "no.such.host.invalid:6379"):
+        assert main([*words(tmp_path, "random", "greedy"), "--ray", address]) == 1
+        error = capsys.readouterr().err
+        assert f"error: there is no Ray cluster at {address}: " in error.splitlines()[-1]
+    assert time.monotonic() - began < 20
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path) -> None:
+    agents = ["greedy", "random", "careful", OWN + "RareCrasher"]
     rng = random.Random(5)
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
-    command = [sys.executable, "-m", "experiments", *words(broken, *agents, deals=250)]
+    command = [sys.executable, "-m", "experiments", *words(broken, *agents, deals=150)]
     count, kills = 0, 0
     for _ in range(5):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -201,11 +250,12 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path, monke
         assert len(found) >= count, "nothing is lost"
         count = len(found)
     assert kills == 5
-    assert 0 < count < 1500
-    assert main(words(broken, *agents, deals=250)) == 0
-    assert main(words(unbroken, *agents, deals=250, workers=2)) == 0
+    assert 0 < count < 1800
+    assert main(words(broken, *agents, deals=150)) == 0
+    assert main(words(unbroken, *agents, deals=150, workers=2)) == 0
     assert rows(broken) == rows(unbroken), "interruptions and the number of processes change nothing"
-    assert len(rows(unbroken)) == 1500
+    assert table(broken) == table(unbroken)
+    assert len(rows(unbroken)) == 1800
     assert any(row[5] >= 0 for row in rows(unbroken)), "a failing agent has been among them"
 
 
@@ -237,7 +287,7 @@ def test_the_same_command_goes_on_and_other_agents_are_refused(
     assert "num_players=2" in refused(*words(out, "my_agents:Mine", "random"), "--players", "2")
     assert refused(*words(out, "my_agents:Mine", "random"), "--schedule", "gauntlet").startswith("schedule (round-")
     (tmp_path / "my_agents.py").write_text("from tests.unruly_agents import Cheat as Mine\n")
-    assert refused(*words(out, "my_agents:Mine", "random")).startswith("file of my_agents:Mine (")
+    assert refused(*words(out, "my_agents:Mine", "random")).startswith("files of my_agents:Mine (")
 
 
 def test_until_significant_ends_where_it_is_decided_however_it_is_played(
@@ -292,3 +342,37 @@ def test_weights_are_told_apart_by_content(tmp_path: Path) -> None:
     path.write_bytes(b"two")
     assert before != entrants.fingerprint(f"policy:{path}")
     assert entrants.fingerprint("careful") == ""
+
+
+def test_own_agents_are_told_apart_by_all_that_they_import_from_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "own_package"
+    package.mkdir()
+    agent = """
+import own_helper, numpy
+from . import inner
+
+class Mine:
+    reset = act = inner.x
+
+    def __init__(self, game): ...
+"""
+    files = {
+        package / "__init__.py": "",
+        package / "agent.py": agent,
+        package / "inner.py": "from .values import x\n",
+        package / "values.py": "x = print\n",
+        package / "unused.py": "",
+        tmp_path / "own_helper.py": "",
+    }
+    for file, text in files.items():
+        file.write_text(text)
+    spec = "own_package.agent:Mine"
+    entrants.make_entrant(spec, PilesGame())
+    before = entrants.fingerprint(spec)
+    for file, text in files.items():
+        file.write_text(text + "# changed\n")
+        assert (entrants.fingerprint(spec) == before) == (file.name == "unused.py"), file
+        file.write_text(text)

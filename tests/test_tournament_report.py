@@ -1,8 +1,9 @@
 """The report holds what was found, on one page that needs nothing else, whatever happened in the tournament."""
 
 import re
-from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,15 @@ pytest.importorskip("jinja2")
 from agents import make_agent
 from cardtable.chance import lane_seeds
 from cardtable.game import Game
-from cardtable.records import RecordError
+from cardtable.records import GameRecord, RecordError
+from experiments.evaluate import table
 from experiments.results import Tournament
-from experiments.tournament_plots import LIGHT, duration, plots
-from experiments.tournament_report import report, running_table
+from experiments.tournament_plots import LIGHT, plots
+from experiments.tournament_report import report
 from experiments.tournament_summary import summarize, unique_names
+from experiments.tournament_tables import duration, payoffs, running_table, times
 from piles_env import PilesGame
-from tests.made_tournaments import PILES, duels, result, tournament
+from tests.made_tournaments import PILES, duels, reordered, result, tournament
 from wall_env import WallGame
 
 VOID = {"meta", "img", "source", "input", "link", "br", "hr"}
@@ -30,8 +33,9 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few resamples: intervals have tests of their own."""
+    """Few resamples and one game to look at: both have tests of their own."""
     monkeypatch.setattr("experiments.ratings._RESAMPLES", 40)
+    monkeypatch.setattr("experiments.tournament_report._REPLAYS", 1)
 
 
 class Page(HTMLParser):
@@ -79,34 +83,47 @@ def played(game: Game, seed: int) -> str:
     return game.to_record(states[0], ["<random>"] * game.num_players).to_json()
 
 
+@cache
+def some_record() -> str:
+    return played(WallGame(), 0)
+
+
+def write(made: Tournament, out: Path) -> str:
+    """Make a report in which the games to look at are any; return the text of its tables."""
+    report(summarize(made), out, lambda number: some_record())
+    return (out / "table.md").read_text(encoding="utf-8")
+
+
 def test_a_round_robin(tmp_path: Path) -> None:
     made = duels([-1.5, 0.0, 1.5], 40)
-    text = report(made, tmp_path / "new" / "folder")
     out = tmp_path / "new" / "folder"
+    text = write(made, out)
     assert {path.name for path in out.iterdir()} == {
         "report.html", "table.md", "ratings.png", "payoffs.png", "margins.png", "time.png",
     }  # fmt: skip
     assert all(path.read_bytes().startswith(PNG) for path in out.glob("*.png"))
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[2:5]]
     assert [row[1] for row in rows] == ["agent 2", "agent 1", "agent 0"]
-    assert [row[6:] for row in rows] == [["50 ms", "0", "160"]] * 3
+    assert [row[7:] for row in rows] == [["0", "160"]] * 3
     low, high = map(int, rows[0][3].split(" to "))
     assert 1500 < low < int(rows[0][2]) < high
+    low, high = map(float, rows[0][5].split(" to "))
+    assert 0 < low < float(rows[0][4]) < high
     assert "round-robin, 40 deals (seed 7), 240 games" in text
-    markdown = (out / "table.md").read_text(encoding="utf-8")
-    assert text.startswith(markdown.split("\n\n")[0])
-    assert "| agent 2 | agent 0 |" in markdown and "deal 30" in markdown
+    assert "| agent 2 | agent 0 |" in text and "deal 30" in text
+    assert times(summarize(made))[1:] == [["agent 2", "50 ms"], ["agent 1", "50 ms"], ["agent 0", "50 ms"]]
+    assert " ms" not in text, "no times, which are never the same twice"
     page = read(out)
     for words in ("Ranking", "Payoffs", "Margins", "Time per move", "tournament <piles> & more", "3 pairs"):
         assert words in page.text
-    assert "Cross-play" not in page.text and "lopsided" not in page.text and "what happened" not in page.text
+    assert "Cross-play" not in page.text and "what happened" not in page.text
 
 
-def test_the_same_results_make_the_same_report(tmp_path: Path) -> None:
+def test_the_same_results_make_the_same_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.tournament_report._REPLAYS", 0)  # of equally lopsided games the first are shown
     made = duels([0.0, 0.5], 10)
-    shuffled = replace(made, results=list(made.results)[::-1])
-    for name, each in (("a", made), ("b", shuffled)):
-        report(each, tmp_path / name)
+    for name, each in (("a", made), ("b", reordered(made, range(len(made.games))[::-1]))):
+        write(each, tmp_path / name)
     first = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
     assert {path.name: path.read_bytes() for path in (tmp_path / "b").iterdir()} == first
 
@@ -118,7 +135,7 @@ def test_cross_play_and_faults(tmp_path: Path) -> None:
         for seating in ((0, 2, 1, 2), (0, 2, 0, 2), (1, 2, 1, 2))
     ]
     made = tournament(games, PILES, ("greedy", "$x$ <b>", "greedy"), "cross-play")
-    text = report(made, tmp_path)
+    text = write(made, tmp_path)
     assert re.search(r"greedy #2 .*\| 3 +\| 90 +\|", text), "faults and games"
     page = read(tmp_path)
     assert "Cross-play" in page.text and "$x$ <b>" in page.text and "b" not in page.tags
@@ -127,26 +144,28 @@ def test_cross_play_and_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("game", [PilesGame(), WallGame()], ids=repr)
-def test_the_most_lopsided_deals_are_replayed(game: Game, tmp_path: Path) -> None:
-    scores = [(3, 0), (0, 9), (30, 9), (9, 9), (0, 40), (50, 1)]  # deals 5, 4 and 2
+def test_the_most_lopsided_deals_are_replayed(game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.tournament_report._REPLAYS", 3)
+    records = dict.fromkeys((2, 5), played(game, 0))
+    won = (record for seed in count() if len(set(GameRecord.from_json(record := played(game, seed)).scores or ())) == 2)
+    records[4] = next(won)
+    first, second = GameRecord.from_json(records[4]).scores or ()
+    scores = [(3, 3), (9, 9), (130, 9), (9, 9), (first, second), (1, 150)]
     games = [result(deal, [0, 1] * (game.num_players // 2), each) for deal, each in enumerate(scores)]
     games += [
         result(5, [1, 0] * (game.num_players // 2), (45, 1)),
         result(0, [0, 1] * (game.num_players // 2), (99, 0), fault=1),
     ]
-    asked: list[int] = []
-
-    def record(index: int) -> str | None:
-        asked.append(index)
-        return None if index == 4 else played(game, index)
-
-    report(tournament(games, game.teams), tmp_path, record)
-    assert asked == [5, 4, 2]
+    made = tournament(games, game.teams)
+    report(summarize(made), tmp_path, records.__getitem__)
     page = read(tmp_path)
-    assert page.text.count("Deal ") == 2 and "Deal 5: <random>" in page.text and "(by 21)" in page.text
+    titles = re.findall("Deal .*", page.text)
+    assert [title.split(":")[0] for title in titles] == ["Deal 5", "Deal 2", "Deal 4"]
+    assert "; scores 1, 150 (by 149); played again for this page it went to " in titles[0]
+    assert titles[2].startswith("Deal 4: <random>, ") and titles[2].endswith(f"(by {abs(first - second)})")
     assert page.tags.count("pre") > 20 and "move 1, player_" in page.text
     with pytest.raises(RecordError):
-        report(tournament(games, game.teams), tmp_path, lambda index: "{}")
+        report(summarize(made), tmp_path, lambda number: "{}")
 
 
 ALONE = [result(deal, (agent,), (5 + agent,)) for deal in range(5) for agent in (0, 1)]
@@ -166,9 +185,9 @@ EDGES = {
 @pytest.mark.parametrize("name", EDGES)
 def test_reports_of_odd_tournaments(name: str, tmp_path: Path) -> None:
     made = EDGES[name]
-    text = report(made, tmp_path)
+    text = write(made, tmp_path)
     page = read(tmp_path)
-    for shown in (text, running_table(made), (tmp_path / "table.md").read_text(encoding="utf-8"), page.text):
+    for shown in (text, running_table(made), table(payoffs(summarize(made))), page.text):
         assert "nan" not in shown and "inf" not in shown
         assert all(agent in shown for agent in made.agents)
 
@@ -180,7 +199,7 @@ def test_the_running_table_is_short_and_ordered() -> None:
 
 
 def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    report(EDGES["one game"], tmp_path)
+    write(EDGES["one game"], tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     def full(self: Path, data: bytes) -> int:
@@ -190,7 +209,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monk
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="no space left"):
-        report(EDGES["always losing"], tmp_path)
+        write(EDGES["always losing"], tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
