@@ -1,8 +1,12 @@
 """The agents of a tournament by text, classes of one's own among them, and what tells whether they have changed."""
 
+import ast
 import hashlib
 import importlib
 import sys
+import sysconfig
+from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
 
 import cardtable
@@ -13,6 +17,8 @@ from agents.spec import is_search
 from cardtable.game import Game
 
 _LONGEST_REASON = 200
+_OURS = ("cardtable", "piles_env", "wall_env", "agents", "experiments")
+_INSTALLED = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 
 
 def make_entrant(spec: str, game: Game) -> Agent:
@@ -43,7 +49,11 @@ def _make_own(spec: str, game: Game) -> Agent:
 
 
 def fingerprint(spec: str) -> str:
-    """A hash of the file that an agent was made from: the weights of a network, or the module of an own class.
+    """A hash of the files that an agent was made from; it must have been made before.
+
+    Of a network they are its weights. Of an own class they are its module and all modules that this one imports, at
+    whatever remove, from the folder where it lies, or where its package does; not installed packages, and no files
+    that the class reads.
 
     Returns:
         A SHA-256 in hexadecimal; "" for agents that come with this package, for which `code_fingerprint` stands.
@@ -51,10 +61,45 @@ def fingerprint(spec: str) -> str:
     name, _, rest = spec.partition(":")
     if name == "policy":
         return _hash([shipped().get(rest, Path(rest))])
-    if _is_own(spec):
-        source = sys.modules[name].__file__
-        return _hash([Path(source)]) if source else ""
-    return ""
+    return _hash(_sources(name)) if _is_own(spec) else ""
+
+
+def _sources(name: str) -> list[Path]:
+    """The files of an imported module and of what it imports from its folder, sorted."""
+    file = _file(name)
+    folder = file.parents[name.count(".") + (file.name == "__init__.py")] if file.name else file
+    found: dict[str, Path] = {}
+    pending = [name]
+    while pending:
+        each = pending.pop()
+        file = _file(each)
+        if each in found or not file.name or not file.is_relative_to(folder) or _comes_from_elsewhere(each):
+            continue
+        found[each] = file
+        parent = each.rpartition(".")[0]
+        pending.append(parent)
+        if file.suffix == ".py":
+            pending += _imports(file, each if file.name == "__init__.py" else parent)
+    return sorted(found.values())
+
+
+def _file(module: str) -> Path:
+    return Path(getattr(sys.modules.get(module), "__file__", None) or "")
+
+
+def _comes_from_elsewhere(module: str) -> bool:
+    """Whether a module belongs to this package or to an installed one."""
+    return module.partition(".")[0] in _OURS or any(map(_file(module).is_relative_to, _INSTALLED))
+
+
+def _imports(source: Path, package: str) -> Iterator[str]:
+    """All names in a module's import statements that may be modules."""
+    for node in ast.walk(ast.parse(source.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            yield from (base, *(f"{base}.{alias.name}" for alias in node.names))
 
 
 def code_fingerprint(game: Game) -> str:
