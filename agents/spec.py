@@ -106,6 +106,14 @@ def is_search(spec: str) -> bool:
     return entry is not None and entry.parameters[:2] == _SEARCH
 
 
+def network_files(spec: str) -> list[Path]:
+    """The files of the networks that an agent plays by: after "policy:" or "policy="; empty if it has none."""
+    agent, _, argument = spec.partition(":")
+    pairs = [part.partition("=") for part in argument.split(",")]
+    names = [argument] if agent == "policy" else [value for name, _, value in pairs if name == "policy"]
+    return [shipped().get(name, Path(name)) for name in names]
+
+
 def _describe(entry: _Entry) -> str:
     parts = [entry.description]
     if entry.game:

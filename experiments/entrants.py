@@ -12,8 +12,7 @@ from pathlib import Path
 import cardtable
 from agents import agent_names, make_agent
 from agents.agent import Agent
-from agents.network_agent import shipped
-from agents.spec import is_search
+from agents.spec import is_search, network_files
 from cardtable.game import Game
 
 _LONGEST_REASON = 200
@@ -51,17 +50,15 @@ def _make_own(spec: str, game: Game) -> Agent:
 def fingerprint(spec: str) -> str:
     """A hash of the files that an agent was made from; it must have been made before.
 
-    Of a network they are its weights. Of an own class they are its module and all modules that this one imports, at
+    Of networks they are their weights. Of an own class they are its module and all modules that this one imports, at
     whatever remove, from the folder where it lies, or where its package does; not installed packages, and no files
     that the class reads.
 
     Returns:
         A SHA-256 in hexadecimal; "" for agents that come with this package, for which `code_fingerprint` stands.
     """
-    name, _, rest = spec.partition(":")
-    if name == "policy":
-        return _hash([shipped().get(rest, Path(rest))])
-    return _hash(_sources(name)) if _is_own(spec) else ""
+    files = _sources(spec.partition(":")[0]) if _is_own(spec) else network_files(spec)
+    return _hash(files) if files else ""
 
 
 def _sources(name: str) -> list[Path]:
