@@ -12,6 +12,7 @@ _COMMANDS = {
     "benchmark": "measure how fast everything is, beside what else is installed",
     "evaluate": "play two agents against each other on duplicate deals",
     "tournament": "play many agents on duplicate deals, in many processes, and rate them",
+    "leaderboard": "play all players of both games against each other, for one page of results",
     "play": "play in the terminal, or watch agents play",
     "replay": "show a recorded game, position by position",
     "positions": "test agents on positions with an obvious move",
@@ -34,7 +35,7 @@ def main(words: list[str] | None = None) -> int:
     try:  # modules load torch and the like, so only the one that is wanted is imported
         module = importlib.import_module(f"experiments.{chosen}")
     except ModuleNotFoundError as error:
-        extra = "tournament" if chosen == "tournament" else "train"
+        extra = "tournament" if chosen in ("tournament", "leaderboard") else "train"
         print(f"`{chosen}` needs packages that are not installed ({error}): pip install 'piles-wall[{extra}]'")
         return 1
     try:

@@ -35,7 +35,7 @@ from experiments.workers import play_all
 _QUICK_BATCH = 1024  # games in lock-step
 _SLOW_BATCH = 8  # for searches and agents that are not known here, so that results are stored every few seconds
 _TABLE_EVERY = 60.0  # seconds between tables of the standings so far
-_PACKAGES = ("piles-wall", "numpy", "numba", "torch", "sb3-contrib")
+PACKAGES = ("piles-wall", "numpy", "numba", "torch", "sb3-contrib")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,7 +147,7 @@ def _play(contest: Contest, schedule: Schedule, seeds: list[int], store: Store, 
                 progress.update(len(played))
                 if faults:
                     progress.set_postfix_str(f"{faults} lost by a fault")
-                if time.monotonic() > table_due and stored < look * per_deal:
+                if time.monotonic() > table_due and per_deal <= stored < look * per_deal:
                     table_due = _show_standings(_tournament(contest, schedule, store, stored // per_deal))
             if look < arguments.deals:
                 pairs = decisions(compare(_tournament(contest, schedule, store, look)))
@@ -249,7 +249,7 @@ def _identity(contest: Contest, schedule: Schedule) -> Mapping[str, str]:
 def _provenance() -> Mapping[str, str]:
     """Where and by what a run is made."""
     versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in PACKAGES:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:

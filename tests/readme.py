@@ -20,6 +20,7 @@ from wall_env.actions import encode_build
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 TRAINING = ROOT / "docs" / "training.md"
+LEADERBOARD = ROOT / "docs" / "leaderboard.md"
 
 
 def picture(game: Game, decisions: int, seed: int) -> str:
@@ -104,6 +105,17 @@ def metrics() -> str:
     return "\n".join(rows + [f"| `{name}` | {meaning} |" for name, meaning in known.items()])
 
 
+def leaderboard() -> str:
+    """The rankings of docs/leaderboard.md: what stands first below each heading, if it is a table with ratings."""
+    parts = []
+    for section in LEADERBOARD.read_text(encoding="utf-8").split("\n## ")[1:]:
+        title, *blocks = section.split("\n\n")
+        if "| rating " in blocks[0]:
+            ranking, note = blocks[:2]
+            parts.append(f"**{title}**\n\n{ranking}\n\n{note}")
+    return "\n\n".join(parts)
+
+
 SECTIONS: dict[Path, dict[str, Callable[[], str]]] = {
     README: {
         "picture of piles": lambda: picture(PilesGame(), 26, 8),
@@ -113,6 +125,7 @@ SECTIONS: dict[Path, dict[str, Callable[[], str]]] = {
         "actions of wall": wall_actions,
         "observation of wall": lambda: observation(WallGame()),
         "agents": agents,
+        "leaderboard": leaderboard,
     },
     TRAINING: {"config": config, "metrics": metrics},
 }

@@ -1,6 +1,7 @@
 """Tournaments: what is played does not depend on processes, batches, interruptions or other agents' failures."""
 
 import random
+import re
 import socket
 import sqlite3
 import subprocess
@@ -27,6 +28,7 @@ from experiments.schedule import Schedule
 from experiments.store import DATABASE, Store
 from experiments.workers import play_all
 from piles_env import PilesGame
+from tests.playing import ROOT
 from wall_env import WallGame, WallRules
 
 OWN = "tests.unruly_agents:"
@@ -304,6 +306,16 @@ def test_until_significant_ends_where_it_is_decided_however_it_is_played(
     assert tables[0].splitlines()[0] == tables[1].splitlines()[0]
 
 
+def test_the_example_of_the_docs_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = (ROOT / "docs" / "tournaments.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", docs, re.DOTALL)
+    (tmp_path / "example_of_docs.py").write_text(example)
+    monkeypatch.syspath_prepend(tmp_path)
+    both = contest("example_of_docs:Thrifty", "random")
+    results = [played.result for played in play(both, batch(both, 30))]
+    assert {result.status for result in results} == {"ok"}
+
+
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 
@@ -338,9 +350,11 @@ def test_mistakes_get_one_line(
 def test_weights_are_told_apart_by_content(tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
     path.write_bytes(b"one")
-    before = entrants.fingerprint(f"policy:{path}")
+    specs = (f"policy:{path}", f"pimc:playouts=300,policy={path}")
+    before = [entrants.fingerprint(spec) for spec in specs]
+    assert all(before)
     path.write_bytes(b"two")
-    assert before != entrants.fingerprint(f"policy:{path}")
+    assert all(found != entrants.fingerprint(spec) for found, spec in zip(before, specs, strict=True))
     assert entrants.fingerprint("careful") == ""
 
 
