@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 ERROR = 0.05  # of the sequential test, for all pairs of a tournament together
 MIN_DEALS = 30  # it decides nothing earlier: averages of a few deals are far from normal
-_AT_ONCE = 65_536  # games
+_AT_ONCE = 16_384  # games
 _EFFECT = 0.3  # it looks for mean margins of about this many standard deviations of a deal's margin
 
 

@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from experiments.ratings import point_ratings
+from experiments.results import Games
 from experiments.statistics import (
     MIN_DEALS,
     compare,
@@ -174,6 +178,23 @@ def test_the_order_of_results_does_not_matter() -> None:
         (partner_margins(ordered), partner_margins(shuffled)),
     ):
         assert np.array_equal(first, second, equal_nan=True)
+
+
+def test_a_game_needs_little_memory() -> None:
+    """Whoever reads the results reads them one by one, from a database."""
+
+    def peak(games: int) -> int:
+        results = (result(k // 4, ((k % 2, 1 - k % 2) * 2), (k % 55, 7)) for k in range(games))
+        tracemalloc.start()
+        collected = Games.collect(results, 4, 2, 2)
+        made = replace(tournament([], PILES), games=collected)
+        compare(made), point_ratings(made), partner_margins(made)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    peak(100)  # loads what is needed
+    assert peak(30_000) - peak(10_000) < 20_000 * 100  # bytes; one by one they take ten times as much
 
 
 # --- the sequential test ----------------------------------------------------------------------------------------------

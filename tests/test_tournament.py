@@ -25,7 +25,7 @@ from experiments.__main__ import main
 from experiments.arena import Batch, Contest, Played, play
 from experiments.match import play_match
 from experiments.schedule import Schedule
-from experiments.store import DATABASE, Store
+from experiments.store import DATABASE, Store, open_store
 from experiments.workers import play_all
 from piles_env import PilesGame
 from tests.playing import ROOT
@@ -151,6 +151,18 @@ def test_records_are_whole_games() -> None:
         assert record.scores == (list(played.result.scores) if played.result.fault < 0 else None)
 
 
+def test_games_without_records_are_played_again(tmp_path: Path) -> None:
+    both = contest("greedy", "careful")
+    whole = batch(both, 10)
+    recorded = play(replace(both, records=True), whole)
+    schedule = Schedule("round-robin", both.game.teams, 2, SEED)
+    with open_store(tmp_path) as store:
+        store.add(play(both, whole))
+        for number in (0, 7, 19):
+            found = tournament._record(both, schedule, list(whole.seeds[::2]), store, number)
+            assert found == recorded[number].record
+
+
 # --- many processes ---------------------------------------------------------------------------------------------------
 
 
@@ -225,8 +237,9 @@ def test_a_ray_cluster_that_is_not_there_is_said_to_be(tmp_path: Path, capsys: p
     assert time.monotonic() - began < 20
 
 
-def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path) -> None:
+def test_killed_at_any_moment_it_goes_on_to_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     agents = ["greedy", "random", "careful", OWN + "RareCrasher"]
+    monkeypatch.setattr("experiments.tournament_report.plots", lambda summary: [])  # as it is not about them
     rng = random.Random(5)
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     command = [sys.executable, "-m", "experiments", *words(broken, *agents, deals=150)]
@@ -270,6 +283,8 @@ def test_the_same_command_goes_on_and_other_agents_are_refused(
     assert main([*words(out, "my_agents:Mine", "random"), "--export", "csv"]) == 0
     first = capsys.readouterr().out
     assert (out / "games.csv").read_text().count("\n") == 41
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("<summary>Deal ") == 3 and "played again" not in page
     assert main(words(out, "my_agents:Mine", "random")) == 0
     assert capsys.readouterr().out == first.replace(f"games exported to {out / 'games.csv'}\n", "")
     before = rows(out)
