@@ -176,6 +176,7 @@ def test_ctrl_c_writes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert {"result.md", "curves.png", "model.zip", "policy.npz"} <= {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     script = (
         "from pathlib import Path\n"
