@@ -14,11 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.colours import colour_turn
 from cardtable.game import Game
 
 Floats = NDArray[np.float32]
 Parameters = Mapping[str, Floats]  # by the names that torch gives them
 FORMAT = "cardtable-network/2"
+ONE_COLOUR = "one_colour"  # a parameter that networks have to which all positions are shown as Red's
 
 
 class Network(ABC):
@@ -36,6 +38,7 @@ class Network(ABC):
         self.parameters = {name: np.asarray(array, np.float32, order="C") for name, array in parameters.items()}
         self.about = {**describe_game(game), "architecture": self.architecture, "training": dict(training)}
         self._num_actions = game.num_actions
+        self._turn = colour_turn(game) if ONE_COLOUR in self.parameters else None
 
     def values(self, observations: NDArray[np.int8]) -> Floats:
         """The value of each action for observations int8 [B, D]: float32 [B, A], also where an action is not legal.
@@ -44,7 +47,14 @@ class Network(ABC):
         the batch that they are computed in.
         """
         values = np.empty((len(observations), self._num_actions), np.float32)
-        self._forward(np.ascontiguousarray(observations), values)
+        if self._turn is None:
+            self._forward(np.ascontiguousarray(observations), values)
+            return values
+        black = observations[:, self._turn.black] != 0
+        seen = observations.copy()
+        seen[black] = seen[black][:, self._turn.observation]
+        self._forward(seen, values)
+        values[black] = values[black][:, self._turn.action]
         return values
 
     @abstractmethod

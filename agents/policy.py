@@ -23,24 +23,34 @@ _CRITIC_WIDTH = 128
 _ILLEGAL = -1e8  # as a logit
 
 
-class _Body(nn.Module):
-    """Where SB3 expects two extractors: one body, whose features the last layers of actor and critic share."""
+class _Features(nn.Module):
+    """Where SB3 expects two extractors: the actor's features, which the last layers of actor and critic share."""
 
-    def __init__(self, body: nn.Module, features: int) -> None:
+    def __init__(self, actor: Module) -> None:
         super().__init__()
-        self.body = body
-        self.latent_dim_pi = self.latent_dim_vf = features
+        self.actor = actor
+        self.latent_dim_pi = self.latent_dim_vf = actor.num_features
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         features = self.forward_actor(observations)
         return features, features
 
     def forward_actor(self, observations: Tensor) -> Tensor:
-        features: Tensor = self.body(observations)
-        return features
+        return self.actor.features(observations)
 
     def forward_critic(self, observations: Tensor) -> Tensor:
-        return self.forward_actor(observations)
+        return self.actor.features(observations)
+
+
+class _Logits(nn.Module):
+    """Where SB3 expects the last layer."""
+
+    def __init__(self, actor: Module) -> None:
+        super().__init__()
+        self.actor = actor
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self.actor.values(features)
 
 
 class ActorCritic(MaskableActorCriticPolicy):
@@ -52,7 +62,7 @@ class ActorCritic(MaskableActorCriticPolicy):
     Args:
         observation_space, action_space, lr_schedule, kwargs: as MaskablePPO gives them.
         game: the game that it is for.
-        widths: of the actor, as in `new_module`.
+        widths, one_colour: of the actor, as in `new_module`.
 
     Attributes:
         actor: the network whose values are the logits.
@@ -67,24 +77,30 @@ class ActorCritic(MaskableActorCriticPolicy):
         lr_schedule: Schedule,
         game: Game,
         widths: Sequence[int],
+        one_colour: bool = True,
         **kwargs: Any,
     ) -> None:
         self._game = game
         self._widths = widths
+        self._one_colour = one_colour
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build(self, lr_schedule: Schedule) -> None:
-        self.actor = new_module(self._game, self._widths)
-        features = self.actor.body.features
-        self.mlp_extractor: _Body = _Body(self.actor.body, features)  # type: ignore[assignment]
-        self.action_net = self.actor.head
+        self.actor = new_module(self._game, self._widths, one_colour=self._one_colour)
+        features = self.actor.num_features
+        self.mlp_extractor: _Features = _Features(self.actor)  # type: ignore[assignment]
+        self.action_net = _Logits(self.actor)
         self.value_net: nn.Sequential = nn.Sequential(  # type: ignore[assignment]
             nn.Linear(features, _CRITIC_WIDTH), nn.ReLU(), nn.Linear(_CRITIC_WIDTH, 1)
         )
         self.optimizer = torch.optim.Adam(self.parameters(), lr=lr_schedule(1), eps=1e-5, fused=True)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
-        return super()._get_constructor_parameters() | {"game": self._game, "widths": self._widths}
+        return super()._get_constructor_parameters() | {
+            "game": self._game,
+            "widths": self._widths,
+            "one_colour": self._one_colour,
+        }
 
     def forward(
         self, obs: Tensor, deterministic: bool = False, action_masks: NDArray[Any] | None = None
@@ -106,8 +122,8 @@ class ActorCritic(MaskableActorCriticPolicy):
 
     def _logits_and_values(self, observations: Tensor, masks: Any) -> tuple[Tensor, Tensor]:
         """Unnormalised log-probabilities [B, A] and values [B, 1]."""
-        features = self.mlp_extractor.forward_actor(observations.float())
-        logits = self.action_net(features)
+        features = self.actor.features(observations.float())
+        logits = self.actor.values(features)
         if masks is not None:
             logits = logits.masked_fill(torch.as_tensor(masks) == 0, _ILLEGAL)
         return logits, self.value_net(features)

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from agents.colours import Turn, colour_turn
 from agents.dense_network import DenseNetwork
-from agents.network import Network
+from agents.network import ONE_COLOUR, Network
 from agents.place_network import PlaceNetwork
 from agents.places import places_of, related_places
 from cardtable.game import Game
@@ -44,16 +45,48 @@ class _Head(nn.Module):
 
 
 class Module(nn.Module):
-    """A body and a head."""
+    """A body and a head.
 
-    def __init__(self, body: _Body, head: _Head) -> None:
+    Args:
+        body, head: the two.
+        turn: if given, body and head see Black's positions as Red's.
+
+    Attributes:
+        num_features: how many numbers `features` returns for each observation.
+    """
+
+    turned_observation: Tensor
+    turned_action: Tensor
+
+    def __init__(self, body: _Body, head: _Head, turn: Turn | None = None) -> None:
         super().__init__()
         self.body, self.head = body, head
+        self.num_features = body.features + (turn is not None)
+        self._turns = turn is not None
+        if turn is not None:
+            self.register_buffer(ONE_COLOUR, torch.tensor(1.0))  # so that it is known of a file
+            self.register_buffer("turned_observation", torch.as_tensor(turn.observation), persistent=False)
+            self.register_buffer("turned_action", torch.as_tensor(turn.action), persistent=False)
+            self._black = turn.black
+
+    def features(self, observations: Tensor) -> Tensor:
+        """What the head makes values of, float32 [B, F]; of observations [B, D]."""
+        if not self._turns:
+            return torch.as_tensor(self.body(observations))
+        black = observations[:, self._black, None] != 0
+        seen = torch.where(black, observations[:, self.turned_observation], observations)
+        return torch.cat([self.body(seen), black.float()], dim=1)
+
+    def values(self, features: Tensor) -> Tensor:
+        """The head's values float32 [B, A]."""
+        if not self._turns:
+            return torch.as_tensor(self.head(features))
+        values = self.head(features[:, :-1])
+        return torch.where(features[:, -1:] != 0, values[:, self.turned_action], values)
 
     def forward(self, observations: Tensor) -> Tensor:
         """Values float32 [B, A] of observations [B, D]."""
-        values: Tensor = self.head(self.body(observations))
-        return values
+        return self.values(self.features(observations))
 
 
 class DenseBody(_Body):
@@ -223,7 +256,7 @@ class PlaceHead(_Head):
         return self.scale * values[:, self.order]
 
 
-def new_module(game: Game, widths: Sequence[int], scale: float = 1.0) -> Module:
+def new_module(game: Game, widths: Sequence[int], scale: float = 1.0, one_colour: bool = False) -> Module:
     """A fresh network for a game.
 
     Args:
@@ -232,16 +265,18 @@ def new_module(game: Game, widths: Sequence[int], scale: float = 1.0) -> Module:
             the first and in the second layer, and of all that lies elsewhere. Any other number of them: the hidden
             layers of a fully connected network.
         scale: what its values are multiplied by.
+        one_colour: whether it sees Black's positions in Piles as Red's.
 
     Raises:
         ValueError: if there are no widths, or one is less than 1.
     """
     if not widths or min(widths) < 1:
         raise ValueError(f"widths must be at least one number, each at least 1, not {list(widths)}")
+    turn = colour_turn(game) if one_colour else None
     if len(widths) != 3:
-        return Module(DenseBody(game, widths), DenseHead(game, widths[-1], scale))
+        return Module(DenseBody(game, widths), DenseHead(game, widths[-1], scale), turn)
     width, mixed, context = widths
-    return Module(PlaceBody(game, width, mixed, context), PlaceHead(game, mixed, width + context, scale))
+    return Module(PlaceBody(game, width, mixed, context), PlaceHead(game, mixed, width + context, scale), turn)
 
 
 def to_network(game: Game, module: Module, training: Mapping[str, Any]) -> Network:
@@ -262,6 +297,6 @@ def widths_of(network: Network) -> tuple[int, ...]:
 
 def to_module(game: Game, network: Network) -> Module:
     """The same network as a torch module."""
-    module = new_module(game, widths_of(network))
+    module = new_module(game, widths_of(network), one_colour=ONE_COLOUR in network.parameters)
     module.load_state_dict({name: torch.tensor(array) for name, array in network.parameters.items()})
     return module

@@ -27,11 +27,12 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from agents import make_agent
 from agents.agent import Agent
-from agents.network import Network, check_made_for, describe_game
+from agents.network import ONE_COLOUR, Network, check_made_for, describe_game
 from agents.network_agent import load_network
 from agents.policy import ActorCritic, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from agents.torch_networks import to_module, to_network, widths_of
+from cardtable.game import Game
 from experiments import curves, games
 from experiments.evaluate import evaluate
 from experiments.files import new_folder, write_atomically
@@ -259,6 +260,7 @@ class Training:
     Args:
         config: what to train and how.
         folder: the run's folder if there is one already; otherwise a new one is made in `config.out`.
+        state: what a checkpoint of the run holds; see `resume`.
 
     Raises:
         ValueError: if the config asks for agents or rules that there are not, or a network was made for others.
@@ -271,16 +273,20 @@ class Training:
         seconds: how long it has been trained, in all sessions.
     """
 
-    def __init__(self, config: Config, folder: Path | None = None) -> None:
+    def __init__(self, config: Config, folder: Path | None = None, state: Mapping[str, Any] | None = None) -> None:
         config.check()
         self.game = games.make(config.game, config.players, reward="dense")
-        network = None if config.start is None else load_network(config.start, self.game)
-        if network is not None:
+        if state is not None:
+            _check_state(self.game, state)
+        network, one_colour = None, state is None or state["one_colour"]
+        if config.start is not None and state is None:
+            network = load_network(config.start, self.game)
+            one_colour = ONE_COLOUR in network.parameters
             config = replace(config, widths=widths_of(network))
         self.config = config = replace(config, opponents=config.opponents or self.game.policies)
         fixed = {name: make_agent(name, self.game) for name in self.config.opponents}
         self._env = SeatVecEnv(self.game, config.lanes, list(fixed.values()), seed=config.seed)
-        self.model = new_model(self._env, self.config)
+        self.model = new_model(self._env, config, one_colour)
         if network is not None:
             self.policy.actor.load_state_dict(to_module(self.game, network).state_dict())
             if network.about["training"]["method"] != METHOD:  # its values are no logits
@@ -292,6 +298,8 @@ class Training:
         self.model.learn(0, self._watch)  # sets up lanes and counters, and learns nothing
         self._updates = 0
         self.seconds = 0.0
+        if state is not None:
+            self._set_state(state)
         self.folder = new_folder(config.out, f"{config.game}-{config.players}p") if folder is None else folder
         write_atomically(self.folder / _CONFIG, lambda file: file.write_text(config.to_json(), encoding="utf-8"))
 
@@ -312,10 +320,9 @@ class Training:
         config = Config.from_json(path.read_text(encoding="utf-8"))
         if minutes is not None or decisions is not None:
             config = replace(config, minutes=minutes, decisions=decisions)
-        training = cls(config, folder)
-        if checkpoint.is_file():  # otherwise the run was killed before the first one
-            training._set_state(torch.load(checkpoint, weights_only=True))
-        return training
+        if not checkpoint.is_file():  # it was killed before the first one
+            return cls(config, folder)
+        return cls(config, folder, torch.load(checkpoint, weights_only=True))
 
     @property
     def policy(self) -> ActorCritic:
@@ -382,6 +389,7 @@ class Training:
         state = {
             "format": _FORMAT,
             "about": describe_game(self.game),
+            "one_colour": hasattr(self.policy.actor, ONE_COLOUR),
             "decisions": self.decisions,
             "updates": self._updates,
             "seconds": self.seconds,
@@ -396,9 +404,6 @@ class Training:
         write_atomically(self.folder / _CHECKPOINT, lambda file: torch.save(state, file))
 
     def _set_state(self, state: Mapping[str, Any]) -> None:
-        if state["format"] != _FORMAT:
-            raise ValueError(f"the checkpoint in {self.folder} has format {state['format']!r}, not {_FORMAT!r}")
-        check_made_for(self.game, state["about"])
         self._updates, self.seconds = state["updates"], state["seconds"]
         self.policy.load_state_dict(state["policy"])
         self.policy.optimizer.load_state_dict(state["optimiser"])
@@ -504,8 +509,15 @@ def measure(training: Training) -> str:
     return report
 
 
-def new_model(env: SeatVecEnv, config: Config) -> MaskablePPO:
-    """A fresh MaskablePPO for an environment."""
+def _check_state(game: Game, state: Mapping[str, Any]) -> None:
+    """Raise a ValueError unless a checkpoint is of this version and of this game."""
+    if state["format"] != _FORMAT:
+        raise ValueError(f"the checkpoint has format {state['format']!r}, not {_FORMAT!r}; train a new run")
+    check_made_for(game, state["about"])
+
+
+def new_model(env: SeatVecEnv, config: Config, one_colour: bool = True) -> MaskablePPO:
+    """A fresh MaskablePPO for an environment; `one_colour` as in `new_module`."""
     model = MaskablePPO(
         ActorCritic,
         ScaledReward(env, config.reward_scale),
@@ -517,7 +529,7 @@ def new_model(env: SeatVecEnv, config: Config) -> MaskablePPO:
         ent_coef=config.entropy,
         gamma=1.0,  # games are short, and dense rewards sum to the margin
         gae_lambda=config.gae_lambda,
-        policy_kwargs={"game": env.game, "widths": config.widths},
+        policy_kwargs={"game": env.game, "widths": config.widths, "one_colour": one_colour},
         seed=config.seed,
         device="cpu",
     )

@@ -19,6 +19,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from agents import make_agent
+from agents.network import ONE_COLOUR
 from agents.network_agent import load_network
 from agents.policy import ActorCritic, PolicyAgent
 from agents.torch_networks import new_module, to_module, to_network
@@ -31,6 +32,7 @@ from experiments.pool import Pool
 from experiments.train import Config, Training
 from piles_env import PilesGame, PilesRules
 from tests.playing import ROOT
+from wall_env import WallGame
 
 SMALL = Config(
     decisions=2000,
@@ -128,6 +130,35 @@ def test_the_saved_policies_are_the_trained_one(whole: Training) -> None:
         make_agent(f"policy:{whole.folder / 'model.zip'}", PilesGame(PilesRules(opener_may_pass=True)))
 
 
+def test_a_network_of_one_colour_plays_black_as_it_plays_red(tmp_path: Path) -> None:
+    game = PilesGame()
+    states = game.new_states(np.arange(300, dtype=np.uint64))
+    agent = make_agent("greedy", game)
+    for _ in range(6):
+        game.step(states[:250], agent.act(game.view(states[:250], game.current_player(states[:250]))))
+    seen = game.show(states, game.current_player(states).astype(np.int64))[0]
+    colours = game.layout.split(seen)["colour"].argmax(axis=1)
+    assert set(colours) == {0, 1, 2}, "none yet, red and black"
+    swap = next(symmetry for symmetry in game.symmetries if symmetry.name == "swap colours")
+    known = colours > 0
+    for widths in ((8, 4, 8), (8,)):
+        module = new_module(game, widths, one_colour=True)
+        with torch.no_grad():
+            values = module(torch.as_tensor(seen)).numpy()
+            swapped = module(torch.as_tensor(seen[:, swap.observation])).numpy()
+        assert np.allclose(swapped[known], values[known][:, swap.action], atol=1e-6)
+        path = tmp_path / "net.npz"
+        to_network(game, module, {}).save(path)
+        network = load_network(path, game)
+        assert np.allclose(network.values(seen), values, rtol=1e-5, atol=1e-5)
+        with torch.no_grad():
+            assert np.allclose(to_module(game, network)(torch.as_tensor(seen)).numpy(), values, atol=1e-6)
+            red = to_module(game, to_network(game, new_module(game, widths), {}))
+            black = red(torch.as_tensor(seen[:, swap.observation])).numpy()[known][:, swap.action]
+            assert not np.allclose(black, red(torch.as_tensor(seen)).numpy()[known], atol=1e-3)
+    assert not hasattr(new_module(WallGame(), (8,), one_colour=True), ONE_COLOUR)
+
+
 # --- breaking off and going on ----------------------------------------------------------------------------------------
 
 
@@ -176,6 +207,7 @@ def test_ctrl_c_writes_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert {"result.md", "curves.png", "model.zip", "policy.npz"} <= {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     script = (
         "from pathlib import Path\n"
