@@ -127,12 +127,12 @@ class Config:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"--{name.replace('_', '-')} must be more than 0, not {value}")
-        for name in ("lanes", "steps", "epochs", "snapshot_every", "evaluate_every", "evaluation_deals", "threads",
-                     "deals"):  # fmt: skip
+        for name in ("steps", "epochs", "snapshot_every", "evaluate_every", "evaluation_deals", "threads", "deals"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
-        if self.batch_size < 2:
-            raise ValueError(f"--batch-size must be at least 2, not {self.batch_size}")
+        for name in ("lanes", "batch_size"):  # one advantage alone cannot be normalised
+            if getattr(self, name) < 2:
+                raise ValueError(f"--{name.replace('_', '-')} must be at least 2, not {getattr(self, name)}")
         for name in ("latest", "partners"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"--{name} must be from 0 to 1, not {getattr(self, name)}")
@@ -440,6 +440,8 @@ class Training:
         if steps != model.rollout_buffer.buffer_size:
             model.n_steps = steps
             model.rollout_buffer = _buffer(model, steps)
+        single = steps * config.lanes % config.batch_size == 1  # left over for a last batch, which it cannot be
+        model.batch_size = config.batch_size + single
         model._current_progress_remaining = self._left()  # for the learning rate
         began, in_games = time.monotonic(), self._env.env_seconds
         assert model.env is not None

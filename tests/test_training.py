@@ -250,6 +250,13 @@ def test_a_run_for_something_else_is_not_resumed(whole: Training, tmp_path: Path
             Training.resume(folder)
 
 
+def test_no_batch_is_of_one_decision(tmp_path: Path) -> None:
+    """Whose advantage would be normalised to NaN, and with it all weights."""
+    training = Training(small(tmp_path, lanes=3, steps=7, batch_size=10, decisions=21))
+    training.run()
+    assert np.isfinite(weights(training)).all()
+
+
 # --- starting from a network ------------------------------------------------------------------------------------------
 
 
@@ -381,7 +388,8 @@ def test_wrong_configs_are_refused() -> None:
         Config.from_json('{"lane": 3}')
     for change, message in (
         ({"minutes": 1.0}, "give --minutes or --decisions, not both"),
-        ({"lanes": 0}, "--lanes must be at least 1, not 0"),
+        ({"lanes": 1}, "--lanes must be at least 2, not 1"),
+        ({"steps": 0}, "--steps must be at least 1, not 0"),
         ({"learning_rate": 0.0}, "--learning-rate must be more than 0"),
         ({"partners": 1.5}, "--partners must be from 0 to 1"),
     ):
