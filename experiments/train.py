@@ -283,6 +283,7 @@ class Training:
             network = load_network(config.start, self.game)
             one_colour = ONE_COLOUR in network.parameters
             config = replace(config, widths=widths_of(network))
+        self._start = None if network is None else network.about["training"]  # goes into the policy's file
         self.config = config = replace(config, opponents=config.opponents or self.game.policies)
         fixed = {name: make_agent(name, self.game) for name in self.config.opponents}
         self._env = SeatVecEnv(self.game, config.lanes, list(fixed.values()), seed=config.seed)
@@ -380,7 +381,7 @@ class Training:
     def to_network(self) -> Network:
         """The policy as it is now, without torch."""
         training = {"method": METHOD, "decisions": self.decisions, "seconds": round(self.seconds),
-                    "config": json.loads(self.config.to_json())}  # fmt: skip
+                    "config": json.loads(self.config.to_json()), "start": self._start}  # fmt: skip
         return to_network(self.game, self.policy.actor, training)
 
     def save(self) -> None:
@@ -393,6 +394,7 @@ class Training:
             "decisions": self.decisions,
             "updates": self._updates,
             "seconds": self.seconds,
+            "start": self._start,
             "policy": self.policy.state_dict(),
             "optimiser": self.policy.optimizer.state_dict(),
             "pool": self._pool.get_state(),
@@ -404,7 +406,7 @@ class Training:
         write_atomically(self.folder / _CHECKPOINT, lambda file: torch.save(state, file))
 
     def _set_state(self, state: Mapping[str, Any]) -> None:
-        self._updates, self.seconds = state["updates"], state["seconds"]
+        self._updates, self.seconds, self._start = state["updates"], state["seconds"], state["start"]
         self.policy.load_state_dict(state["policy"])
         self.policy.optimizer.load_state_dict(state["optimiser"])
         self._pool.set_state(state["pool"])
