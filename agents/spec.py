@@ -91,7 +91,10 @@ _AGENTS: dict[str, _Entry] = {
         "wall-v0",
         _SEARCH,
     ),
-    "policy": _Entry(_policy, "policy:NAME is a network that is shipped, policy:FILE one that you have trained"),
+    "policy": _Entry(
+        _policy,
+        f"policy:NAME is a network that is shipped ({', '.join(shipped())}), policy:FILE one that you have trained",
+    ),
 }
 
 
