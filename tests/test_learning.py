@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents import make_agent
+from agents import make_agent, wall_mcts
 from agents.network import Network
 from agents.network_agent import NetworkAgent, load_network
 from agents.piles_pimc import action_values
@@ -18,6 +18,7 @@ from experiments import label
 from experiments.__main__ import main as command
 from piles_env import PilesGame, PilesRules
 from wall_env import WallGame, WallRules
+from wall_env.state import CHOOSE
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +153,42 @@ def test_action_values_are_the_margin_when_all_is_known() -> None:
             scores = game.scores(end)[0]
             own = int(views["seat"][lane]) % 2
             assert values[lane, action] == scores[own] - scores[1 - own]
+
+
+def test_action_values_of_wall_are_those_of_its_search() -> None:
+    game = WallGame()
+    states = game.new_states(lane_seeds(1, 40))
+    builder, search = make_agent("builder", game), make_agent("mcts:playouts=300", game)
+    agree = compared = 0
+    for tick in range(14):
+        views = game.view(states, game.current_player(states))
+        values = wall_mcts.action_values(game, views, 300, lane_seeds(tick, len(states)))
+        assert (np.isnan(values) == (game.action_mask(states) == 0)).all()
+        choosing = views["phase"] == CHOOSE
+        best = np.nanargmax(values, axis=1)
+        assert (best[choosing] == builder.act(views)[choosing]).all()
+        apart = np.sort(np.where(np.isnan(values), -np.inf, values), axis=1)
+        clear = ~choosing & (apart[:, -1] - apart[:, -2] > 1.0)
+        agree += int((best == search.act(views))[clear].sum())
+        compared += int(clear.sum())
+        game.step(states, builder.act(views))
+        states = states[~game.terminated(states)]
+    assert compared > 20 and agree > 0.9 * compared
+
+
+def test_labels_of_wall_go_on_through_many_games(tmp_path: Path) -> None:
+    words = ["label", "wall", "--positions", "2000", "--playouts", "1", "--out", str(tmp_path)]
+    assert command(words) == 0
+    game, files = label.load(tmp_path)
+    assert game == WallGame() and len(files) == 1
+    with np.load(files[0]) as file:
+        views = file["views"].view(game.view_dtype)
+        assert (np.isnan(file["values"]) == (game.observe(views)[1] == 0)).all()
+    assert (views["seat"] == views["to_move"]).all() and len(views) == 2000
+    first = views["phase"] == CHOOSE
+    assert first.sum() > 2 * 10, "more games than lanes: each begins with a start card for both players"
+    assert command(["imitate", str(tmp_path), "--epochs", "1", "--deals", "2", "--out", str(tmp_path / "runs")]) == 0
+    assert isinstance(make_agent(f"policy:{tmp_path / 'runs' / 'wall-2p-imitate' / 'policy.npz'}", game), NetworkAgent)
 
 
 def test_labels_are_reproducible_and_an_interrupted_run_goes_on(labels: Path, tmp_path: Path) -> None:
