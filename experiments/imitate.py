@@ -1,7 +1,7 @@
 """`python -m experiments imitate`: fit a network to labelled positions, so that it plays like the search without it.
 
-The network learns the value of every legal action (squared error); it then plays the
-action that it values most. In Piles each batch is turned by one of the game's symmetries at random.
+The network learns the value of every legal action (squared error); it then plays the action that it values most.
+Positions are turned into their images by the game's symmetries at random.
 """
 
 import argparse
@@ -24,6 +24,8 @@ from experiments.evaluate import evaluate
 from experiments.files import new_folder, write_atomically
 from experiments.progress import bar
 from piles_env import PilesGame
+from wall_env import WallGame
+from wall_env.actions import mirrors
 
 _UNITS = {"piles-v0": 20.0, "wall-v0": 2.0}  # points: how far apart the values of good and bad actions are
 _BATCH = 512
@@ -118,7 +120,7 @@ class _Batches:
     """The positions of some files, all in memory: observations int8 and values float16."""
 
     def __init__(self, game: Game, files: list[Path], seed: int) -> None:
-        self._symmetries = game.symmetries if isinstance(game, PilesGame) else ()  # Wall has none of fixed indices
+        self._game = game
         self._random = np.random.default_rng(seed)
         parts = [self._read(game, file) for file in files]
         self._observations = np.concatenate([observations for observations, _ in parts])
@@ -132,16 +134,13 @@ class _Batches:
             return game.observe(views)[0], file["values"]
 
     def draw(self, steps: int) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        """Batches of all positions in random order, over and over, each turned by a symmetry, if there are any."""
+        """Batches of all positions in random order, over and over, turned at random."""
         order = np.empty(0, np.int64)
         for _ in range(steps):
             if len(order) < _BATCH:
                 order = self._random.permutation(self.positions)
             chosen, order = order[:_BATCH], order[_BATCH:]
-            observations, values = self._observations[chosen], self._values[chosen]
-            if self._symmetries:
-                symmetry = self._symmetries[self._random.integers(len(self._symmetries))]
-                observations, values = observations[:, symmetry.observation], values[:, symmetry.action]
+            observations, values = _turned(self._game, self._observations[chosen], self._values[chosen], self._random)
             yield observations.astype(np.float32), values.astype(np.float32)
 
     def in_order(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
@@ -149,3 +148,19 @@ class _Batches:
         for first in range(0, self.positions, _BATCH):
             part = slice(first, first + _BATCH)
             yield self._observations[part].astype(np.float32), self._values[part].astype(np.float32)
+
+
+def _turned(
+    game: Game, observations: NDArray[np.int8], values: NDArray[np.float16], random: np.random.Generator
+) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
+    """Images of positions: Piles' by one of its symmetries, in Wall half of them with the own wall mirrored."""
+    if isinstance(game, PilesGame):
+        symmetry = game.symmetries[random.integers(len(game.symmetries))]
+        return observations[:, symmetry.observation], values[:, symmetry.action]
+    assert isinstance(game, WallGame)
+    observation, action = mirrors(game.rules)
+    rows = np.flatnonzero(random.integers(2, size=len(observations)))
+    widths = observations[rows, game.layout.slices["width"].start]
+    observations[rows] = np.take_along_axis(observations[rows], observation[widths], axis=1)
+    values[rows] = np.take_along_axis(values[rows], action[widths], axis=1)
+    return observations, values

@@ -12,7 +12,8 @@ from cardtable.chance import lane_seeds
 from cardtable.game import Game, States
 from experiments.match import play_match
 from wall_env import WallGame, WallRules
-from wall_env.engine import LOWEST_START
+from wall_env.actions import encode_build, mirrors
+from wall_env.engine import LEFT, LOWEST_START, RIGHT
 from wall_env.state import PLACE, TURN
 
 SPECS = ["builder", "mcts:playouts=20"]
@@ -204,3 +205,30 @@ def test_builder_does_not_leave_the_next_player_what_he_wants() -> None:
     states["height"][0, 1] = 2
     states["score"][0, 1] = 1
     assert choice("builder", states) in ("left", "right")
+
+
+def test_mirroring_a_wall_is_a_symmetry() -> None:
+    """Checked on walls that are mirrored card by card, not by `mirrors`."""
+    game = WallGame()
+    observation, action = mirrors(game.rules)
+    states = game.new_states(lane_seeds(4, 60))
+    seen = set()
+    for _ in range(40):
+        states = states[~game.terminated(states)]
+        movers = game.current_player(states).astype(np.int64)
+        image = states.copy()
+        for lane, seat in enumerate(movers):
+            width = states["width"][lane, seat]
+            for level in range(width):
+                row = states["wall"][lane, seat, level, : width - level]
+                image["wall"][lane, seat, level, : width - level] = row[::-1]
+        before, masks = game.show(states, movers)
+        after, masks_after = game.show(image, movers)
+        widths = states["width"][np.arange(len(states)), movers]
+        assert (np.take_along_axis(before, observation[widths], axis=1) == after).all()
+        assert (np.take_along_axis(masks, action[widths], axis=1) == masks_after).all()
+        seen |= {int(chosen) for chosen in np.flatnonzero(masks.any(axis=0))}
+        game.step(states, make_agent("builder", game).act(game.view(states, movers)))
+    assert {LEFT, RIGHT, encode_build(game.rules, 2, 0)} <= seen
+    assert (np.take_along_axis(observation, observation, axis=1) == np.arange(game.layout.size)).all()
+    assert (np.take_along_axis(action, action, axis=1) == np.arange(game.num_actions)).all()
