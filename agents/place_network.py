@@ -41,6 +41,15 @@ def _gather(related: Ints, active: NDArray[np.bool_], beside: Floats, sums: Floa
 
 
 @inner
+def _has_neighbour(related: Ints, active: NDArray[np.bool_], place: int, relation: int) -> bool:
+    for k in range(related.shape[1]):
+        other = related[place, k, 0]
+        if other >= 0 and related[place, k, 1] == relation and active[other]:
+            return True
+    return False
+
+
+@inner
 def _rectify(sums: Floats) -> None:
     for place in range(sums.shape[0]):
         for j in range(sums.shape[1]):
@@ -60,7 +69,7 @@ def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, means: Floats) -
 @kernel
 def _forward(
     observations: NDArray[np.int8], factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
-    related: Ints, near: Ints, divisor: float, actions: Ints, general: Ints,
+    related: Ints, near: Ints, divisor: float, actions: Ints, ends: Ints, general: Ints,
     rest: Floats, rest_bias: Floats, own: Floats, beside: Floats,
     mix_own: Floats, mix_bias: Floats, mix_beside: Floats, mix_context: Floats,
     at_place: Floats, at_place_bias: Floats, hidden: Floats, hidden_bias: Floats,
@@ -128,6 +137,12 @@ def _forward(
             for j in range(actions.shape[1]):
                 if actions[place, j] >= 0:
                     values[row, actions[place, j]] = scale * card[place, j]
+        for k in range(len(ends)):
+            value = at_place_bias[actions.shape[1] + k]
+            for place in range(places):
+                if active[place] and not _has_neighbour(related, active, place, ends[k, 1]):
+                    value = card[place, actions.shape[1] + k]
+            values[row, ends[k, 0]] = scale * value
         for j in range(len(general)):
             values[row, general[j]] = scale * other[0, j]
 
@@ -145,7 +160,7 @@ class PlaceNetwork(Network):
         self._arguments = (
             found["body.factor"], place_of, row_of, places.ranks,
             related_places(places.adjacent), related_places(places.adjacent[: places.near]),
-            float(places.pool), places.actions, places.general,
+            float(places.pool), places.actions, places.ends, places.general,
             self._transposed("body.rest"), found["body.rest.bias"],
             self._transposed("body.own"), self._transposed("body.beside"),
             self._transposed("body.mix_own"), found["body.mix_own.bias"],

@@ -15,7 +15,7 @@ from piles_env.state import NUM_PILES
 from wall_env import WallGame
 from wall_env.actions import encode_build
 from wall_env.encoding import NUM_RANKS
-from wall_env.engine import FIRST_BUILD
+from wall_env.engine import LEFT, RIGHT
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Places:
         near: how many of these relations, from the first, the second layer looks along, too.
         pool: what sums over all places are divided by: about the number of those that are not empty.
         actions: int64 [P, K], the actions at each place, in one order for all; -1 where a place lacks one.
+        ends: int64 [E, 2], actions and relations: such an action belongs to the place that has no neighbour in that
+            relation, which depends on the position.
         general: int64 [N], all other actions.
     """
 
@@ -41,6 +43,7 @@ class Places:
     near: int
     pool: float
     actions: Ints
+    ends: Ints
     general: Ints
 
 
@@ -82,6 +85,7 @@ def _piles(game: PilesGame) -> Places:
         1,
         NUM_PILES,
         actions,
+        np.empty((0, 2), np.int64),
         np.arange(actions.size, game.num_actions),
     )
 
@@ -114,5 +118,6 @@ def _wall(game: WallGame) -> Places:
         2,
         8,
         actions,
-        np.arange(FIRST_BUILD),
+        np.array([(LEFT, 0), (RIGHT, 1)]),
+        np.arange(LEFT),
     )

@@ -119,8 +119,9 @@ class DenseHead(_Head):
 class PlaceBody(_Body):
     """The same weights for each place of a table, the places related to it and all that lies elsewhere.
 
-    Its features are those of each place in the second layer, zeros for empty places, and the context: the sum of the
-    places in the first layer and what else there is to know. Empty places, most of them in Wall, cost nothing.
+    Its features are those of each place in the second layer, zeros for empty places, those of the ends once more, and
+    the context: the sum of the places in the first layer and what else there is to know. Empty places, most of them in
+    Wall, cost nothing.
     """
 
     adjacent: Tensor
@@ -149,7 +150,8 @@ class PlaceBody(_Body):
         self.mix_own = nn.Linear(width, mixed)
         self.mix_beside = nn.Linear(width, places.near * mixed, bias=False)
         self.mix_context = nn.Linear(width + context, mixed, bias=False)
-        self.features = len(cells) * mixed + width + context
+        self._ends = places.ends[:, 1].tolist()
+        self.features = (len(cells) + len(self._ends)) * mixed + width + context
 
     def forward(self, observations: Tensor) -> Tensor:
         scaled = observations * self.factor
@@ -166,7 +168,18 @@ class PlaceBody(_Body):
         context = torch.cat([batch.sum(first) / self._pool, torch.relu(rest[:, self._width :])], dim=1)
         second = self.mix_own(first) + batch.gather(self.mix_beside(first), self._near)
         second = torch.relu(batch.add(second, self.mix_context(context)))
-        return torch.cat([batch.spread(second), context], dim=1)
+        spread = batch.spread(second)
+        return torch.cat([spread, *self._at_ends(occupied, spread), context], dim=1)
+
+    def _at_ends(self, occupied: Tensor, spread: Tensor) -> list[Tensor]:
+        """For each end the features [B, J] of the place that has no neighbour in its relation."""
+        there = occupied.reshape(-1, self.places).float()
+        features = spread.reshape(len(spread), self.places, -1)
+        found = []
+        for relation in self._ends:
+            alone = there * (there @ self.adjacent[relation].T == 0)
+            found.append(torch.einsum("bp,bpj->bj", alone, features))
+        return found
 
 
 class _All:
@@ -241,18 +254,23 @@ class PlaceHead(_Head):
         super().__init__(scale)
         places = places_of(game)
         self._places, self._mixed, self._pool = len(places.cells), mixed, places.pool
-        self.at_place = nn.Linear(mixed, places.actions.shape[1])
+        self._ends = len(places.ends)
+        self.at_place = nn.Linear(mixed, places.actions.shape[1] + self._ends)
         self.hidden = nn.Linear(context + mixed, 64)
         self.elsewhere = nn.Linear(64, len(places.general))
-        computed = np.append(places.actions, places.general)
+        computed = np.concatenate([places.actions.ravel(), places.ends[:, 0], places.general])
         order = np.argsort(np.where(computed < 0, game.num_actions, computed), kind="stable")[: game.num_actions]
         self.register_buffer("order", torch.as_tensor(order), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        end = self._places * self._mixed
-        places, context = features[:, :end].reshape(-1, self._places, self._mixed), features[:, end:]
+        parts = self._places + self._ends
+        mixed = features[:, : parts * self._mixed].reshape(-1, parts, self._mixed)
+        places, ends, context = mixed[:, : self._places], mixed[:, self._places :], features[:, parts * self._mixed :]
         hidden = torch.relu(self.hidden(torch.cat([context, places.sum(dim=1) / self._pool], dim=1)))
-        values = torch.cat([self.at_place(places).flatten(1), self.elsewhere(hidden)], dim=1)
+        actions = self.at_place.out_features - self._ends
+        at_ends = (ends * self.at_place.weight[actions:]).sum(dim=2) + self.at_place.bias[actions:]
+        at_places = nn.functional.linear(places, self.at_place.weight[:actions], self.at_place.bias[:actions])
+        values = torch.cat([at_places.flatten(1), at_ends, self.elsewhere(hidden)], dim=1)
         return self.scale * values[:, self.order]
 
 
