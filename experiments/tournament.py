@@ -257,6 +257,6 @@ def _provenance() -> Mapping[str, str]:
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         **versions,
-        "machine": f"{platform.platform()}, {platform.machine()}, {cpu_count()} cores",
+        "machine": f"{platform.system()}, {platform.machine()}, {cpu_count()} cores",
         "command line": shlex.join(sys.argv),
     }
