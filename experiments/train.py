@@ -39,6 +39,7 @@ from experiments.files import new_folder, write_atomically
 from experiments.match import play_match
 from experiments.pool import Pool
 from experiments.progress import bar
+from experiments.torch_settings import torch_settings
 
 CONFIGS = Path(__file__).parent / "configs"
 _SHORT = {"piles": "piles-4p", "wall": "wall-2p"}
@@ -347,7 +348,7 @@ class Training:
         log = curves.Curves(self.folder, names, self.decisions)
         opponents = {name: make_agent(name, self.game) for name in self.config.opponents}  # apart from the pool's
         saved = time.monotonic()
-        with _stop_signals() as stop, _torch_settings(self.config.threads):
+        with _stop_signals() as stop, torch_settings(self.config.threads):
             progress = self._bar()
             while self._left() > 0 and not stop.is_set():
                 before, began = self.decisions, time.monotonic()
@@ -579,16 +580,3 @@ def _stop_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _torch_settings(threads: int) -> Iterator[None]:
-    """Threads, and products of matrices in bfloat16 where the processor has it, which is up to twice as fast."""
-    before = torch.get_num_threads(), torch.get_float32_matmul_precision()
-    torch.set_num_threads(threads)
-    torch.set_float32_matmul_precision("medium")
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before[0])
-        torch.set_float32_matmul_precision(before[1])
