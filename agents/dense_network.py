@@ -41,7 +41,7 @@ def _forward(
 
 
 class DenseNetwork(Network):
-    """`agents.torch_networks.DenseModule` without torch."""
+    """`DenseBody` and `DenseHead` of `agents.torch_networks` without torch."""
 
     architecture = "dense"
 

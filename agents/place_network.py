@@ -57,13 +57,13 @@ def _rectify(sums: Floats) -> None:
 
 
 @inner
-def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, means: Floats) -> None:
+def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, pooled: Floats) -> None:
     for j in range(x.shape[1]):
         total = np.float32(0)
         for place in range(x.shape[0]):
             if active[place]:
                 total += x[place, j]
-        means[j] = total / np.float32(divisor)
+        pooled[j] = total / np.float32(divisor)
 
 
 @kernel
@@ -148,7 +148,7 @@ def _forward(
 
 
 class PlaceNetwork(Network):
-    """`agents.torch_networks.PlaceModule` without torch."""
+    """`PlaceBody` and `PlaceHead` of `agents.torch_networks` without torch."""
 
     architecture = "places"
 

@@ -65,28 +65,22 @@ def related_places(adjacent: NDArray[np.float32]) -> Ints:
     return related
 
 
-def _indices(game: Game) -> dict[str, Ints]:
-    """For each piece of an observation the indices of its numbers."""
-    everywhere = np.arange(game.layout.size)
-    return {piece.name: everywhere[game.layout.slices[piece.name]].reshape(piece.shape) for piece in game.layout.pieces}
-
-
 def _piles(game: PilesGame) -> Places:
-    index = _indices(game)
+    index = game.layout.split(np.arange(game.layout.size))
     last_on = index["last_action"][:, NUM_KINDS : NUM_KINDS + NUM_PILES].T
     cells = np.concatenate([index["top"], index["under"], index["total"][:, None], last_on], axis=1)
     beside = [[NEIGHBOURS[pile] >> other & 1 for other in range(NUM_PILES)] for pile in range(NUM_PILES)]
     actions = np.arange(NUM_PILES * NUM_KINDS).reshape(NUM_PILES, NUM_KINDS)
     return Places(
-        cells,
-        0,
-        np.setdiff1d(np.arange(game.layout.size), cells),
-        np.array([beside], np.float32),
-        1,
-        NUM_PILES,
-        actions,
-        np.empty((0, 2), np.int64),
-        np.arange(actions.size, game.num_actions),
+        cells=cells,
+        ranks=0,
+        others=np.setdiff1d(np.arange(game.layout.size), cells),
+        adjacent=np.array([beside], np.float32),
+        near=1,
+        pool=NUM_PILES,
+        actions=actions,
+        ends=np.empty((0, 2), np.int64),
+        general=np.arange(actions.size, game.num_actions),
     )
 
 
@@ -101,7 +95,7 @@ def _wall(game: WallGame) -> Places:
     """A card on level k at position p rests on positions p to p + k of the base, so what matters lies side by side."""
     rules = game.rules
     width, levels = rules.width_limit, rules.num_levels
-    index = _indices(game)
+    index = game.layout.split(np.arange(game.layout.size))
     cells, actions = np.full((width, levels + 1), -1), np.full((width, levels), -1)
     first = 0
     for level in range(levels + 1):
@@ -111,13 +105,13 @@ def _wall(game: WallGame) -> Places:
         if level > 0:
             actions[:length, level - 1] = [encode_build(rules, level, position) for position in range(length)]
     return Places(
-        cells,
-        NUM_RANKS - 1,  # without the joker, which counts as the card that it stands for
-        np.concatenate([index[name].ravel() for name in _SEEN]),
-        np.array([np.eye(width, k=step) for step in _STEPS], np.float32),
-        2,
-        8,
-        actions,
-        np.array([(LEFT, 0), (RIGHT, 1)]),
-        np.arange(LEFT),
+        cells=cells,
+        ranks=NUM_RANKS - 1,  # without the joker, which counts as the card that it stands for
+        others=np.concatenate([index[name].ravel() for name in _SEEN]),
+        adjacent=np.array([np.eye(width, k=step) for step in _STEPS], np.float32),
+        near=2,
+        pool=8,
+        actions=actions,
+        ends=np.array([(LEFT, 0), (RIGHT, 1)]),
+        general=np.arange(LEFT),
     )

@@ -246,7 +246,7 @@ class _Occupied:
 
 
 class PlaceHead(_Head):
-    """The values of the actions at a place from its features, those of all others from the means and the context."""
+    """The values of the actions at a place from its features, those of all others from the sums and the context."""
 
     order: Tensor
 

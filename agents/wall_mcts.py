@@ -71,6 +71,22 @@ def _value(s: Record, action: int, seat: int, unseen: Ints, w: Record) -> float:
 
 
 @inner
+def _copy(worlds: States) -> None:
+    worlds[1] = worlds[0]
+
+
+@inner
+def _try_all(
+    v: Record, actions: Ints, seed: np.uint64, worlds: States, sums: NDArray[np.float64], unseen: Ints, w: Record
+) -> None:
+    """Try each action in one game that fits the view; add the margins that the viewer may expect to `sums`."""
+    determinize(v, seed, worlds[0])
+    for k in range(len(actions)):
+        _copy(worlds)
+        sums[k] += _value(worlds[1], actions[k], v.seat, unseen, w)
+
+
+@inner
 def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, buffer: Ints, unseen: Ints, w: Record) -> int:
     """Sequential halving (Karnin, Koren and Somekh, ICML 2013) over the legal actions.
 
@@ -82,7 +98,6 @@ def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, buffer: I
     first = builder_action(v, unseen, w)
     if v.phase == CHOOSE:
         return first
-    world, trial = worlds[0], worlds[1]
     left = engine.legal_actions(v, widen(v.deck_size), buffer)
     actions = buffer[:left].copy()
     for k in range(left):
@@ -95,20 +110,12 @@ def _search(v: Record, playouts: int, seed: np.uint64, worlds: States, buffer: I
     number = 0
     for _ in range(rounds):
         for _ in range(max(1, playouts // (left * rounds))):
-            determinize(v, chance.draw(seed, chance.WORLD, number), world)
+            _try_all(v, actions, chance.draw(seed, chance.WORLD, number), worlds, sums, unseen, w)
             number += 1
-            for k in range(left):
-                _copy(worlds)
-                sums[k] += _value(trial, actions[k], v.seat, unseen, w)
-        order = np.argsort(-sums[:left], kind="mergesort")
+        order = np.argsort(-sums, kind="mergesort")
         left = (left + 1) // 2
         actions, sums = actions[order][:left], sums[order][:left]
     return int(actions[0])
-
-
-@inner
-def _copy(worlds: States) -> None:
-    worlds[1] = worlds[0]
 
 
 @kernel
@@ -128,7 +135,6 @@ def _weigh(
     scratch = np.zeros(1, WORK)
     w = scratch[0]
     buffer, unseen = np.empty(num_actions, np.int64), np.empty(NUM_RANKS, np.int64)
-    world, trial = worlds[0], worlds[1]
     for lane in range(len(views)):
         v = views[lane]
         actions = buffer[: engine.legal_actions(v, widen(v.deck_size), buffer)].copy()
@@ -141,10 +147,7 @@ def _weigh(
         sums = np.zeros(len(actions))
         count = max(1, playouts // len(actions))
         for number in range(count):
-            determinize(v, chance.draw(seeds[lane], chance.WORLD, number), world)
-            for k in range(len(actions)):
-                _copy(worlds)
-                sums[k] += _value(trial, actions[k], v.seat, unseen, w)
+            _try_all(v, actions, chance.draw(seeds[lane], chance.WORLD, number), worlds, sums, unseen, w)
         for k in range(len(actions)):
             values[lane, actions[k]] = sums[k] / count
 

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,10 @@ class Layout:
         """Upper bounds, int8 [D]."""
         return np.concatenate([np.full(piece.size, piece.high, np.int8) for piece in self.pieces])
 
-    def split(self, observation: NDArray[np.int8]) -> dict[str, NDArray[np.int8]]:
+    def split(self, observation: NDArray[Number]) -> dict[str, NDArray[Number]]:
         """The pieces of observations [..., D] by name, each [..., *shape], as views of the same memory.
+
+        Of `np.arange(D)` they are the indices of each piece's numbers.
 
         Raises:
             ValueError: if the last axis is not D long.

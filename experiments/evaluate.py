@@ -2,11 +2,13 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from agents import agent_names, make_agent
 from agents.agent import Agent
 from cardtable.game import Game
 from experiments import games
+from experiments.files import write_atomically
 from experiments.match import Result, play_match, seatings
 from experiments.progress import bar
 
@@ -45,6 +47,13 @@ def evaluate(
         "the agent once on each side; margins in points."
     )
     return f"{table([header, *rows])}\n{note}"
+
+
+def write_result(game: Game, name: str, agent: Agent, opponents: Sequence[str], deals: int, folder: Path) -> str:
+    """Evaluate what has just been trained against agents by name; keep the table as `result.md` in a run's folder."""
+    report = evaluate(game, name, agent, [(opponent, make_agent(opponent, game)) for opponent in opponents], deals)
+    write_atomically(folder / "result.md", lambda file: file.write_text(report + "\n", encoding="utf-8"))
+    return report
 
 
 def _row(name: str, opponent: str, result: Result) -> list[str]:

@@ -14,13 +14,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from agents import make_agent
 from agents.network import Network
 from agents.network_agent import NetworkAgent
 from agents.torch_networks import new_module, to_network
 from cardtable.game import Game
 from experiments import label
-from experiments.evaluate import evaluate
+from experiments.evaluate import write_result
 from experiments.files import new_folder, write_atomically
 from experiments.progress import bar
 from experiments.torch_settings import torch_settings
@@ -57,10 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     path = folder / "policy.npz"
     write_atomically(path, network.save)
     print(f"saved as {path} ({path.stat().st_size / 1e6:.2f} MB); {json.dumps(network.about['training'])}")
-    opponents = [(name, make_agent(name, game)) for name in game.policies]
-    report = evaluate(game, "network", NetworkAgent(game, network), opponents, arguments.deals)
-    write_atomically(folder / "result.md", lambda file: file.write_text(report + "\n", encoding="utf-8"))
-    print(report)
+    print(write_result(game, "network", NetworkAgent(game, network), game.policies, arguments.deals, folder))
 
 
 def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int, labels: Path) -> Network:

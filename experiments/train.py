@@ -34,7 +34,7 @@ from agents.seat_vec_env import SeatVecEnv
 from agents.torch_networks import to_module, to_network, widths_of
 from cardtable.game import Game
 from experiments import curves, games
-from experiments.evaluate import evaluate
+from experiments.evaluate import write_result
 from experiments.files import new_folder, write_atomically
 from experiments.match import play_match
 from experiments.pool import Pool
@@ -507,9 +507,8 @@ def measure(training: Training) -> str:
     """
     config, folder = training.config, training.folder
     game = games.make(config.game, config.players)
-    opponents = [(name, make_agent(name, game)) for name in config.opponents]
-    report = evaluate(game, "trained", make_agent(f"policy:{folder / 'policy.npz'}", game), opponents, config.deals)
-    write_atomically(folder / "result.md", lambda file: file.write_text(report + "\n", encoding="utf-8"))
+    policy = make_agent(f"policy:{folder / 'policy.npz'}", game)
+    report = write_result(game, "trained", policy, config.opponents, config.deals, folder)
     curves.picture(folder, f"{game.name}, {game.num_players} players, seed {config.seed}")
     return report
 

@@ -97,7 +97,7 @@ def _observation_map(
     num_players: int, swap: bool, kinds: NDArray[np.int64], piles: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     pieces = layout(num_players)
-    index = {name: part.copy() for name, part in _split(np.arange(pieces.size), num_players).items()}
+    index = {name: part.copy() for name, part in pieces.split(np.arange(pieces.size)).items()}
     for name in ("hand", "unseen"):
         index[name] = index[name][kinds]
     for name in ("taken", "played"):
@@ -111,8 +111,3 @@ def _observation_map(
     if swap:
         index["colour"] = index["colour"][[0, 2, 1]]
     return np.concatenate([part.ravel() for part in index.values()])
-
-
-def _split(flat: NDArray[np.int64], num_players: int) -> dict[str, NDArray[np.int64]]:
-    pieces = layout(num_players)
-    return {piece.name: flat[pieces.slices[piece.name]].reshape(piece.shape) for piece in pieces.pieces}
