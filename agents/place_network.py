@@ -68,7 +68,7 @@ def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, pooled: Floats) 
 
 @kernel
 def _forward(
-    observations: NDArray[np.int8], factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
+    observations: NDArray[np.int8], advised: Floats, general_advice: Floats, measures: Floats, factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
     related: Ints, near: Ints, divisor: float, actions: Ints, ends: Ints, general: Ints,
     rest: Floats, rest_bias: Floats, own: Floats, beside: Floats,
     mix_own: Floats, mix_bias: Floats, mix_beside: Floats, mix_context: Floats,
@@ -80,7 +80,8 @@ def _forward(
     active = np.empty(places, np.bool_)
     first, first_beside = np.empty((places, width), np.float32), np.empty((places, beside.shape[1]), np.float32)
     second, second_beside = np.empty((places, mixed), np.float32), np.empty((places, mix_beside.shape[1]), np.float32)
-    context = np.empty((1, rest.shape[1] + mixed), np.float32)  # pooled first layer, the rest, pooled second
+    # The pooled first layer, the rest, the pooled second layer, the ends.
+    context = np.empty((1, rest.shape[1] + (1 + len(ends)) * mixed), np.float32)
     known = context[:, : rest.shape[1]]
     common, unit = np.empty((1, mixed), np.float32), np.empty((1, hidden.shape[1]), np.float32)
     card = np.empty((places, at_place.shape[1]), np.float32)
@@ -106,8 +107,20 @@ def _forward(
                 elif k >= 0:
                     for j in range(rest.shape[1]):
                         known[0, j] += x * rest[k, j]
+        for k in range(general_advice.shape[1]):
+            x = general_advice[row, k]
+            for j in range(rest.shape[1]):
+                known[0, j] += x * rest[rest.shape[0] - general_advice.shape[1] + k, j]
         for place in range(places):
             if active[place]:
+                for k in range(measures.shape[2]):
+                    x = measures[row, place, k]
+                    if x != 0:
+                        weights = own.shape[0] - measures.shape[2] + k
+                        for j in range(width):
+                            first[place, j] += x * own[weights, j]
+                        for j in range(beside.shape[1]):
+                            first_beside[place, j] += x * beside[weights, j]
                 for j in range(width):
                     first[place, j] += known[0, j]
         _gather(related, active, first_beside, first)
@@ -125,9 +138,15 @@ def _forward(
         _multiply(first, mix_beside, second_beside)
         _gather(near, active, second_beside, second)
         _rectify(second)
-        _pool(second, active, divisor, context[0, rest.shape[1] :])
+        _pool(second, active, divisor, context[0, rest.shape[1] : rest.shape[1] + mixed])
         card[:] = at_place_bias
         _multiply(second, at_place, card)
+        for k in range(len(ends)):
+            at_end = context[0, rest.shape[1] + (1 + k) * mixed :][:mixed]
+            at_end[:] = np.float32(0)
+            for place in range(places):
+                if active[place] and not _has_neighbour(related, active, place, ends[k, 1]):
+                    at_end[:] = second[place]
         unit[0] = hidden_bias
         _multiply(context, hidden, unit)
         _rectify(unit)
@@ -145,6 +164,8 @@ def _forward(
             values[row, ends[k, 0]] = scale * value
         for j in range(len(general)):
             values[row, general[j]] = scale * other[0, j]
+        for j in range(advised.shape[1]):
+            values[row, j] += scale * advised[row, j]
 
 
 class PlaceNetwork(Network):
@@ -157,6 +178,7 @@ class PlaceNetwork(Network):
         places = places_of(game)
         found = self.parameters
         place_of, row_of = _destinations(places, game.layout.size)
+        self._advise = places.advise
         self._arguments = (
             found["body.factor"], place_of, row_of, places.ranks,
             related_places(places.adjacent), related_places(places.adjacent[: places.near]),
@@ -171,7 +193,7 @@ class PlaceNetwork(Network):
         )  # fmt: skip
 
     def _forward(self, observations: NDArray[np.int8], values: Floats) -> None:
-        _forward(observations, *self._arguments, values)
+        _forward(observations, *self._advise(observations), *self._arguments, values)
 
 
 def _destinations(places: Places, size: int) -> tuple[Ints, Ints]:

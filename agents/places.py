@@ -1,9 +1,12 @@
 """How a game's observations and actions belong to the places of its table, for networks that share weights among them.
 
-Piles has 12 places, the piles. Wall has one for each position of one's own wall: the cards of all levels there.
+Piles has 12 places, the piles. Wall has one for each position of one's own wall: the cards of all levels there. In Wall
+a network is also told what "builder" makes of the position, and its values are added to builder's.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +15,13 @@ from cardtable.game import Game, Ints
 from piles_env import PilesGame
 from piles_env.engine import NEIGHBOURS, NUM_KINDS
 from piles_env.state import NUM_PILES
-from wall_env import WallGame
+from wall_env import WallGame, WallRules
 from wall_env.actions import encode_build
+from wall_env.advice import NUM_AT_PLACE, NUM_GENERAL, advise
 from wall_env.encoding import NUM_RANKS
 from wall_env.engine import LEFT, RIGHT
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,11 @@ class Places:
         ends: int64 [E, 2], actions and relations: such an action belongs to the place that has no neighbour in that
             relation, which depends on the position.
         general: int64 [N], all other actions.
+        hidden: units of the layer from which the values of those are computed.
+        advise: what a rule of thumb makes of observations int8 [B, D]: float32 [B, A], to which the network's values
+            are added; float32 [B, G'], further numbers; float32 [B, P, M], further sizes about each place. In Piles
+            all three are empty.
+        advice: G' and M.
     """
 
     cells: Ints
@@ -45,6 +56,13 @@ class Places:
     actions: Ints
     ends: Ints
     general: Ints
+    hidden: int
+    advise: Callable[[NDArray[np.int8]], tuple[Floats, Floats, Floats]]
+    advice: tuple[int, int] = (0, 0)
+
+    @property
+    def advised(self) -> bool:
+        return self.advice != (0, 0)
 
 
 def places_of(game: Game) -> Places:
@@ -81,14 +99,22 @@ def _piles(game: PilesGame) -> Places:
         actions=actions,
         ends=np.empty((0, 2), np.int64),
         general=np.arange(actions.size, game.num_actions),
+        hidden=64,
+        advise=_no_advice,
     )
+
+
+def _no_advice(observations: NDArray[np.int8]) -> tuple[Floats, Floats, Floats]:
+    count = len(observations)
+    return np.empty((count, 0), np.float32), np.empty((count, 0), np.float32), np.empty((count, NUM_PILES, 0), np.float32)
 
 
 _SEEN = (
     *("phase", "in_hand", "from_discard", "wanted", "unseen", "discard_top", "score", "idle"),
     *("deck_size", "discard_size", "width"),
 )
-_STEPS = -1, 1, -2, 2, -3, 3  # the other positions that a position sees in the first layer
+_POINTS = 0.25  # the difference between good and bad actions, as a unit of builder's values
+_STEPS = -1, 1  # the other positions that a position sees
 
 
 def _wall(game: WallGame) -> Places:
@@ -114,4 +140,12 @@ def _wall(game: WallGame) -> Places:
         actions=actions,
         ends=np.array([(LEFT, 0), (RIGHT, 1)]),
         general=np.arange(LEFT),
+        hidden=128,
+        advise=partial(_wall_advice, rules),
+        advice=(NUM_GENERAL, NUM_AT_PLACE * levels),
     )
+
+
+def _wall_advice(rules: WallRules, observations: NDArray[np.int8]) -> tuple[Floats, Floats, Floats]:
+    values, general, places = advise(rules, observations)
+    return values / np.float32(_POINTS), general, places

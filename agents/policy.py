@@ -29,17 +29,17 @@ class _Features(nn.Module):
     def __init__(self, actor: Module) -> None:
         super().__init__()
         self.actor = actor
-        self.latent_dim_pi = self.latent_dim_vf = actor.num_features
+        self.latent_dim_pi = self.latent_dim_vf = actor.num_summary
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         features = self.forward_actor(observations)
-        return features, features
+        return features, self.actor.summary(features)
 
     def forward_actor(self, observations: Tensor) -> Tensor:
         return self.actor.features(observations)
 
     def forward_critic(self, observations: Tensor) -> Tensor:
-        return self.actor.features(observations)
+        return self.actor.summary(self.actor.features(observations))
 
 
 class _Logits(nn.Module):
@@ -87,7 +87,7 @@ class ActorCritic(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Schedule) -> None:
         self.actor = new_module(self._game, self._widths, one_colour=self._one_colour)
-        features = self.actor.num_features
+        features = self.actor.num_summary
         self.mlp_extractor: _Features = _Features(self.actor)  # type: ignore[assignment]
         self.action_net = _Logits(self.actor)
         self.value_net: nn.Sequential = nn.Sequential(  # type: ignore[assignment]
@@ -126,7 +126,7 @@ class ActorCritic(MaskableActorCriticPolicy):
         logits = self.actor.values(features)
         if masks is not None:
             logits = logits.masked_fill(torch.as_tensor(masks) == 0, _ILLEGAL)
-        return logits, self.value_net(features)
+        return logits, self.value_net(self.actor.summary(features))
 
 
 class PolicyAgent(GameAgent):

@@ -15,7 +15,7 @@ from agents.colours import Turn, colour_turn
 from agents.dense_network import DenseNetwork
 from agents.network import ONE_COLOUR, Network
 from agents.place_network import PlaceNetwork
-from agents.places import places_of, related_places
+from agents.places import places_of
 from cardtable.game import Game
 
 
@@ -23,10 +23,10 @@ class _Body(nn.Module):
     """Divides each number of an observation by the largest size that its space allows.
 
     Attributes:
-        features: how many numbers it returns for each observation.
+        summary: how many of the last features are enough for a critic.
     """
 
-    features: int
+    summary: int
 
     def __init__(self, game: Game) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Module(nn.Module):
         turn: if given, body and head see Black's positions as Red's.
 
     Attributes:
-        num_features: how many numbers `features` returns for each observation.
+        num_summary: how many numbers `summary` returns for each observation.
     """
 
     turned_observation: Tensor
@@ -61,7 +61,7 @@ class Module(nn.Module):
     def __init__(self, body: _Body, head: _Head, turn: Turn | None = None) -> None:
         super().__init__()
         self.body, self.head = body, head
-        self.num_features = body.features + (turn is not None)
+        self.num_summary = body.summary + (turn is not None)
         self._turns = turn is not None
         if turn is not None:
             self.register_buffer(ONE_COLOUR, torch.tensor(1.0))  # so that it is known of a file
@@ -76,6 +76,10 @@ class Module(nn.Module):
         black = observations[:, self._black, None] != 0
         seen = torch.where(black, observations[:, self.turned_observation], observations)
         return torch.cat([self.body(seen), black.float()], dim=1)
+
+    def summary(self, features: Tensor) -> Tensor:
+        """What a critic needs of the features, float32 [B, S]."""
+        return features[:, -self.num_summary :]
 
     def values(self, features: Tensor) -> Tensor:
         """The head's values float32 [B, A]."""
@@ -95,7 +99,7 @@ class DenseBody(_Body):
     def __init__(self, game: Game, widths: Sequence[int]) -> None:
         super().__init__(game)
         self.layers = nn.ModuleList([nn.Linear(*sizes) for sizes in pairwise([game.layout.size, *widths])])
-        self.features = widths[-1]
+        self.summary = widths[-1]
 
     def forward(self, observations: Tensor) -> Tensor:
         x = observations * self.factor
@@ -119,159 +123,106 @@ class DenseHead(_Head):
 class PlaceBody(_Body):
     """The same weights for each place of a table, the places related to it and all that lies elsewhere.
 
-    Its features are those of each place in the second layer, zeros for empty places, those of the ends once more, and
-    the context: the sum of the places in the first layer and what else there is to know. Empty places, most of them in
-    Wall, cost nothing.
+    Its features are the values that a rule of thumb gives, if there is one; those of each place in the second layer, up
+    to the last place that is not empty in all the batch; and the summary: those of the ends, the sum of all, and the
+    context, which is the sum of the places in the first layer and what else there is to know.
     """
 
     adjacent: Tensor
     cells: Tensor
     others: Tensor
-    related: Tensor
-    relation: Tensor
 
     def __init__(self, game: Game, width: int, mixed: int, context: int) -> None:
         super().__init__(game)
         places = places_of(game)
         cells = np.where(places.cells < 0, game.layout.size, places.cells)  # a 0 is appended to each observation
-        related = related_places(places.adjacent)
-        self.places, self.relations = len(cells), len(places.adjacent)
-        self._ranks, self._near, self._pool = places.ranks, places.near, places.pool
-        for name, array in (
-            ("cells", cells), ("others", places.others), ("adjacent", places.adjacent),
-            ("related", related[..., 0]), ("relation", related[..., 1]),
-        ):  # fmt: skip
+        for name, array in ("cells", cells), ("others", places.others), ("adjacent", places.adjacent):
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
-        self._width = width
-        inputs = cells.shape[1] * max(1, places.ranks)
-        self.rest = nn.Linear(len(places.others), width + context)
+        self._ranks, self._near, self._pool, self._width = places.ranks, places.near, places.pool, width
+        self._advise, (general, sizes) = places.advise, places.advice
+        inputs = cells.shape[1] * max(1, places.ranks) + sizes
+        self.rest = nn.Linear(len(places.others) + general, width + context)
         self.own = nn.Linear(inputs, width, bias=False)
-        self.beside = nn.Linear(inputs, self.relations * width, bias=False)
+        self.beside = nn.Linear(inputs, len(places.adjacent) * width, bias=False)
         self.mix_own = nn.Linear(width, mixed)
         self.mix_beside = nn.Linear(width, places.near * mixed, bias=False)
         self.mix_context = nn.Linear(width + context, mixed, bias=False)
         self._ends = places.ends[:, 1].tolist()
-        self.features = (len(cells) + len(self._ends)) * mixed + width + context
+        self.summary = (len(self._ends) + 1) * mixed + width + context
+        if not places.ranks:  # no place is ever empty, so a critic can look at each
+            self.summary += len(cells) * mixed
 
     def forward(self, observations: Tensor) -> Tensor:
         scaled = observations * self.factor
-        rest = self.rest(scaled[:, self.others])
-        numbers = (observations if self._ranks else scaled).float()
-        cells = nn.functional.pad(numbers, (0, 1))[:, self.cells].flatten(0, 1)
-        occupied = (cells != 0).any(dim=1)
-        batch: _All | _Occupied = _All(self) if bool(occupied.all()) else _Occupied(self, occupied)
-        cells = batch.select(cells)
+        values, general, sizes = map(torch.from_numpy, self._advise(observations.to(torch.int8).numpy()))
+        rest = self.rest(torch.cat([scaled[:, self.others], general], dim=1))
+        cells = nn.functional.pad(observations if self._ranks else scaled, (0, 1))[:, self.cells]
+        occupied = (cells != 0).any(dim=2)
+        count = 1 + max(occupied.any(dim=0).nonzero()[:, 0].tolist(), default=0)
+        cells, there = cells[:, :count], occupied[:, :count, None].float()
         if self._ranks:
-            cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(1).float()
-        first = self.own(cells) + batch.gather(self.beside(cells), self.relations)
-        first = torch.relu(batch.add(first, rest[:, : self._width]))
-        context = torch.cat([batch.sum(first) / self._pool, torch.relu(rest[:, self._width :])], dim=1)
-        second = self.mix_own(first) + batch.gather(self.mix_beside(first), self._near)
-        second = torch.relu(batch.add(second, self.mix_context(context)))
-        spread = batch.spread(second)
-        return torch.cat([spread, *self._at_ends(occupied, spread), context], dim=1)
+            cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(2).float()
+        cells = torch.cat([cells, sizes[:, :count]], dim=2)
+        first = self.own(cells) + self._gather(self.beside(cells)) + rest[:, None, : self._width]
+        first = torch.relu(first) * there
+        context = torch.cat([first.sum(dim=1) / self._pool, torch.relu(rest[:, self._width :])], dim=1)
+        second = self.mix_own(first) + self._gather(self.mix_beside(first)) + self.mix_context(context)[:, None]
+        second = torch.relu(second) * there
+        ends = [self._at_end(relation, there, second) for relation in self._ends]
+        return torch.cat([values, second.flatten(1), *ends, second.sum(dim=1) / self._pool, context], dim=1)
 
-    def _at_ends(self, occupied: Tensor, spread: Tensor) -> list[Tensor]:
-        """For each end the features [B, J] of the place that has no neighbour in its relation."""
-        there = occupied.reshape(-1, self.places).float()
-        features = spread.reshape(len(spread), self.places, -1)
-        found = []
-        for relation in self._ends:
-            alone = there * (there @ self.adjacent[relation].T == 0)
-            found.append(torch.einsum("bp,bpj->bj", alone, features))
-        return found
+    def _gather(self, shares: Tensor) -> Tensor:
+        """For each place the sum of the shares [B, P, R * J] of the related ones, one share for each relation."""
+        games, count, size = shares.shape
+        relations = self._near if size != self.beside.out_features else len(self.adjacent)
+        parts = shares.reshape(games, count, relations, size // relations)
+        return torch.einsum("rpq,bqrj->bpj", self.adjacent[:relations, :count, :count], parts)
 
-
-class _All:
-    """How to reckon with the places [B * P] of a batch if none is empty."""
-
-    def __init__(self, body: PlaceBody) -> None:
-        self._places, self._adjacent = body.places, body.adjacent
-
-    def select(self, cells: Tensor) -> Tensor:
-        """The places that are not empty [N], in order."""
-        return cells
-
-    def add(self, x: Tensor, to_each: Tensor) -> Tensor:
-        """To what each place has [N, J] add what its game has [B, J]."""
-        return (x.reshape(-1, self._places, x.shape[1]) + to_each[:, None]).flatten(0, 1)
-
-    def sum(self, x: Tensor) -> Tensor:
-        """The sums [B, J] over each game's places [N, J]."""
-        return x.reshape(-1, self._places, x.shape[1]).sum(dim=1)
-
-    def gather(self, shares: Tensor, relations: int) -> Tensor:
-        """For each place the sum of the shares [N, R * J] of the related ones, one share for each relation."""
-        parts = shares.reshape(-1, self._places, relations, shares.shape[1] // relations)
-        return torch.einsum("rpq,bqrj->bpj", self._adjacent[:relations], parts).flatten(0, 1)
-
-    def spread(self, x: Tensor) -> Tensor:
-        """What each place has [N, J] as [B, P * J], zeros for empty places."""
-        return x.reshape(-1, self._places * x.shape[1])
-
-
-class _Occupied:
-    """The same if some places are empty."""
-
-    def __init__(self, body: PlaceBody, occupied: Tensor) -> None:
-        self._all = len(occupied)
-        self._games = self._all // body.places
-        self._occupied = occupied.nonzero()[:, 0]
-        self._game = self._occupied // body.places
-        self._none = len(self._occupied)
-        number = torch.full((self._all + 1,), self._none)  # of each place among the occupied ones
-        number[self._occupied] = torch.arange(self._none)
-        place = self._occupied % body.places
-        related = body.related[place]
-        self._relation = body.relation[place]
-        self._beside = number[torch.where(related < 0, self._all, (self._occupied - place)[:, None] + related)]
-
-    def select(self, cells: Tensor) -> Tensor:
-        return cells[self._occupied]
-
-    def add(self, x: Tensor, to_each: Tensor) -> Tensor:
-        return x + to_each[self._game]
-
-    def sum(self, x: Tensor) -> Tensor:
-        return x.new_zeros(self._games, x.shape[1]).index_add(0, self._game, x)
-
-    def gather(self, shares: Tensor, relations: int) -> Tensor:
-        there = (self._beside < self._none) & (self._relation < relations)
-        index = torch.where(there, self._beside * relations + self._relation, self._none * relations)
-        shares = nn.functional.pad(shares.reshape(self._none * relations, shares.shape[1] // relations), (0, 0, 0, 1))
-        return nn.functional.embedding_bag(index, shares, mode="sum")
-
-    def spread(self, x: Tensor) -> Tensor:
-        return x.new_zeros(self._all, x.shape[1]).index_copy(0, self._occupied, x).reshape(self._games, -1)
+    def _at_end(self, relation: int, there: Tensor, features: Tensor) -> Tensor:
+        """The features [B, J] of the place that has no neighbour in a relation."""
+        count = there.shape[1]
+        alone = there * (self.adjacent[relation, :count, :count] @ there == 0)
+        return (features * alone).sum(dim=1)
 
 
 class PlaceHead(_Head):
-    """The values of the actions at a place from its features, those of all others from the sums and the context."""
+    """The values of the actions at a place from its features, those of all others from the summary.
+
+    If there is a rule of thumb they are added to its values, and are 0 at first (as in Silver et al., "Residual policy
+    learning", 2018, arXiv:1812.06298).
+    """
 
     order: Tensor
 
     def __init__(self, game: Game, mixed: int, context: int, scale: float) -> None:
         super().__init__(scale)
         places = places_of(game)
-        self._places, self._mixed, self._pool = len(places.cells), mixed, places.pool
-        self._ends = len(places.ends)
+        self._places, self._ends, self._mixed, self._context = len(places.cells), len(places.ends), mixed, context
         self.at_place = nn.Linear(mixed, places.actions.shape[1] + self._ends)
-        self.hidden = nn.Linear(context + mixed, 64)
-        self.elsewhere = nn.Linear(64, len(places.general))
+        self.hidden = nn.Linear(context + (1 + self._ends) * mixed, places.hidden)
+        self.elsewhere = nn.Linear(places.hidden, len(places.general))
+        self._advice = game.num_actions if places.advised else 0
+        if places.advised:
+            for layer in (self.at_place, self.elsewhere):
+                nn.init.zeros_(layer.weight)
+                nn.init.zeros_(layer.bias)
         computed = np.concatenate([places.actions.ravel(), places.ends[:, 0], places.general])
         order = np.argsort(np.where(computed < 0, game.num_actions, computed), kind="stable")[: game.num_actions]
         self.register_buffer("order", torch.as_tensor(order), persistent=False)
 
     def forward(self, features: Tensor) -> Tensor:
-        parts = self._places + self._ends
-        mixed = features[:, : parts * self._mixed].reshape(-1, parts, self._mixed)
-        places, ends, context = mixed[:, : self._places], mixed[:, self._places :], features[:, parts * self._mixed :]
-        hidden = torch.relu(self.hidden(torch.cat([context, places.sum(dim=1) / self._pool], dim=1)))
+        summary = [self._ends * self._mixed, self._mixed, self._context]
+        size = features.shape[1] - self._advice - sum(summary)
+        advice, at_places, ends, pooled, context = features.split([self._advice, size, *summary], dim=1)
+        hidden = torch.relu(self.hidden(torch.cat([context, pooled, ends], dim=1)))
         actions = self.at_place.out_features - self._ends
-        at_ends = (ends * self.at_place.weight[actions:]).sum(dim=2) + self.at_place.bias[actions:]
-        at_places = nn.functional.linear(places, self.at_place.weight[:actions], self.at_place.bias[:actions])
-        values = torch.cat([at_places.flatten(1), at_ends, self.elsewhere(hidden)], dim=1)
-        return self.scale * values[:, self.order]
+        weight, bias = self.at_place.weight.split([actions, self._ends]), self.at_place.bias.split([actions, self._ends])
+        of_places = at_places.reshape(len(features), -1, self._mixed) @ weight[0].T
+        of_places = nn.functional.pad(of_places, (0, 0, 0, self._places - of_places.shape[1])) + bias[0]
+        of_ends = (ends.reshape(len(features), self._ends, self._mixed) * weight[1]).sum(dim=2) + bias[1]
+        values = torch.cat([of_places.flatten(1), of_ends, self.elsewhere(hidden)], dim=1)[:, self.order]
+        return self.scale * (values + advice if self._advice else values)
+
 
 
 def new_module(game: Game, widths: Sequence[int], scale: float = 1.0, one_colour: bool = False) -> Module:

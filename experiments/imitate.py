@@ -27,7 +27,7 @@ from piles_env import PilesGame
 from wall_env import WallGame
 from wall_env.actions import mirrors
 
-_UNITS = {"piles-v0": 20.0, "wall-v0": 2.0}  # points: how far apart the values of good and bad actions are
+_UNITS = {"piles-v0": 20.0, "wall-v0": 0.25}  # points: how far apart the values of good and bad actions are
 _BATCH = 512
 _MEAN_WEIGHT = 0.03  # of a position's mean value in the loss
 _HELD_OUT = 20  # every so many-th file is kept for testing

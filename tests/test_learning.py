@@ -18,6 +18,7 @@ from experiments import label
 from experiments.__main__ import main as command
 from piles_env import PilesGame, PilesRules
 from wall_env import WallGame, WallRules
+from wall_env.advice import advise
 from wall_env.state import CHOOSE
 
 
@@ -33,7 +34,11 @@ GAMES = (PilesGame(), PilesGame(PilesRules(num_players=2)), WallGame(), WallGame
 
 def random_module(game: Game, widths: Sequence[int] = (24, 16, 20), scale: float = 20.0) -> Module:
     torch.manual_seed(1)
-    return new_module(game, widths, scale)
+    module = new_module(game, widths, scale)
+    for parameter in module.parameters():
+        if not parameter.any():  # Wall's last layers are 0 at first
+            torch.nn.init.normal_(parameter, std=0.3)
+    return module
 
 
 def random_network(game: Game) -> Network:
@@ -77,6 +82,38 @@ def test_mirroring_the_castle_mirrors_the_values_of_a_place_network() -> None:
         turned = network.values(seen[:, symmetry.observation])
         same = np.allclose(turned, values[:, symmetry.action], atol=1e-4)
         assert same == ("swap colours" not in symmetry.name)  # kinds have weights of their own
+
+
+@pytest.mark.parametrize("options", [{}, {"num_players": 4}, {"num_players": 1, "num_decks": 2, "max_width": 9}], ids=str)
+def test_a_fresh_place_network_values_the_actions_of_wall_as_builder_does(options: dict[str, int]) -> None:
+    game = WallGame(WallRules(**options))
+    network = to_network(game, new_module(game, (8, 8, 8)), {})
+    random = np.random.default_rng(0)
+    states = game.new_states(lane_seeds(3, 30))
+    decisions = 0
+    while len(states):
+        seats = game.current_player(states).astype(np.int64)
+        views = game.view(states, seats)
+        seen, masks = game.observe(views)
+        values = np.where(masks, network.values(seen), -np.inf)
+        chosen = game.policy_actions(views, lane_seeds(1, len(states)), "builder")
+        assert (values[np.arange(len(states)), chosen] > values.max(axis=1) - 1e-5).all()
+        decisions += len(states)
+        others = game.policy_actions(views, lane_seeds(decisions, len(states)), "random")
+        game.step(states, np.where(random.random(len(states)) < 0.2, others, chosen))
+        states = states[~game.terminated(states)]
+    assert decisions > 500
+
+
+def test_builder_has_no_advice_for_those_who_are_not_to_move() -> None:
+    game = WallGame()
+    states = game.new_states(lane_seeds(3, 5))
+    for _ in range(9):
+        game.step(states, game.policy_actions(game.view(states, game.current_player(states)), lane_seeds(1, 5), "builder"))
+    waiting = 1 - game.current_player(states).astype(np.int64)
+    seen, _ = game.show(states, waiting)
+    assert not any(part.any() for part in advise(game.rules, seen))
+    assert all(part.any() for part in advise(game.rules, game.show(states, 1 - waiting)[0]))
 
 
 @pytest.mark.parametrize("wrong", [[], [16, 0, 16]], ids=str)

@@ -51,7 +51,11 @@ _WAIT = 0.4  # a discard that is left may still be there next time: part of a dr
 #   gain, action [14]: what a card of each rank, joker last, is worth to the player looked at, and where it goes.
 #   denied [14]: what leaving such a card to the next player costs. luck [14]: what drawing it brings beyond the
 #       expectation, when the last decision was to draw.
-#   prospects: points that a wall may still bring, by the last survey.
+#   worth [level, position], beside [end, 13]: what building each open place adds, and each rank at an end of the base.
+#   slant [level, 3]: of the slanting row looked along last the cards that its places want, their chance and their reach.
+#   top, prospects: the highest level that can hold a card, and points that the wall may still bring, by the last survey.
+#   next_gain [14], next_by_drawing, next_prospects: the same for the next player as for the player looked at.
+#   turn [3]: what drawing, taking and passing are worth; in the second half of a turn the last of them, three times.
 _PLACES = (MAX_LEVELS, MAX_WIDTH)
 WORK = np.dtype(
     [
@@ -65,7 +69,15 @@ WORK = np.dtype(
         ("action", np.int64, (NUM_RANKS,)),
         ("denied", np.float64, (NUM_RANKS,)),
         ("luck", np.float64, (NUM_RANKS,)),
+        ("worth", np.float64, _PLACES),
+        ("beside", np.float64, (2, NUM_RANKS - 1)),
+        ("slant", np.float64, (MAX_LEVELS, 3)),
+        ("top", np.int64),
         ("prospects", np.float64),
+        ("next_gain", np.float64, (NUM_RANKS,)),
+        ("next_by_drawing", np.float64),
+        ("next_prospects", np.float64),
+        ("turn", np.float64, (3,)),
     ]
 )
 
@@ -100,13 +112,15 @@ def survey_wall(r: Record, seat: int, cards_left: int, w: Record) -> None:
     width = widen(r.width[seat])
     w.gain[:] = 0.0
     w.action[:] = DISCARD
+    w.beside[:] = 0.0
     top = _look_up(r, seat, width, w)
+    w.top = top
     _look_down(r, seat, width, top, w)
     stage = _END / r.num_players * min(1.0, (cards_left + r.discard_size / 2) / _FULL_STAGE)
     w.prospects += stage * (_end_value(w.value[0, 0]) + _end_value(w.value[0, width - 1]))
     if width < r.width_limit:
         for end in (LEFT, RIGHT):
-            _look_beside(r, width, top, end, stage, w)
+            _look_beside(r, width, end, stage, w)
 
 
 @inner
@@ -178,29 +192,39 @@ def _look_down(r: Record, seat: int, width: int, top: int, w: Record) -> None:
             if wanted_rank(r, seat, level, position) > 0:
                 action = build_action(widen(r.width_limit), level, position)
                 gain = promise * (1 / w.chance[level, position] - 1)
+                w.worth[level, position] = gain
                 _offer(w, rank - 1, gain, action)
                 _offer(w, NUM_RANKS - 1, gain, action)
 
 
 @inner
-def _look_beside(r: Record, width: int, top: int, end: int, stage: float, w: Record) -> None:
+def _look_beside(r: Record, width: int, end: int, stage: float, w: Record) -> None:
     """What each rank adds as the new end of the base: the slanting row of places above, and a better or worse end."""
     neighbour = w.value[0, 0 if end == LEFT else width - 1]
     for rank in range(1, HIGHEST_SUM - neighbour + 1):
-        gain = stage * (_end_value(rank) - _end_value(neighbour))
-        value, reach = rank, 1.0
-        for level in range(1, min(top + 1, width, widen(r.num_levels)) + 1):
-            position = 0 if end == LEFT else width - level  # of the edge of the level below
-            below = w.value[level - 1, position]
-            value = 0 if below == 0 else rank_for_sum(below + value)
-            if value == 0:
-                break
-            reach *= w.reach[level - 1, position]
-            if level > 1:
-                reach /= w.reach[level - 2, position if end == LEFT else position + 1]
-            reach *= _chance(w, value, w.wanting[value - 1], 1.0 if level == 1 else _PATIENCE)
-            gain += reach * (1 << (level - 1))
+        gain = look_along(r, width, end, rank, stage * (_end_value(rank) - _end_value(neighbour)), w)
+        w.beside[end - LEFT, rank - 1] = gain
         _offer(w, rank - 1, gain, end)
+
+
+@inner
+def look_along(r: Record, width: int, end: int, rank: int, gain: float, w: Record) -> float:
+    """Add to `gain` the points expected of the slanting row above a new end of the base, and write it to `w.slant`."""
+    value, reach = rank, 1.0
+    for level in range(1, min(widen(w.top) + 1, width, widen(r.num_levels)) + 1):
+        position = 0 if end == LEFT else width - level  # of the edge of the level below
+        below = w.value[level - 1, position]
+        value = 0 if below == 0 else rank_for_sum(below + value)
+        if value == 0:
+            break
+        reach *= w.reach[level - 1, position]
+        if level > 1:
+            reach /= w.reach[level - 2, position if end == LEFT else position + 1]
+        chance = _chance(w, value, w.wanting[value - 1], 1.0 if level == 1 else _PATIENCE)
+        reach *= chance
+        gain += reach * (1 << (level - 1))
+        w.slant[level, 0], w.slant[level, 1], w.slant[level, 2] = value, chance, reach
+    return gain
 
 
 @inner
@@ -227,6 +251,8 @@ def _survey_next(r: Record, unseen: NDArray[np.int64], cards_left: int, w: Recor
         return
     survey_wall(r, (widen(r.to_move) + 1) % widen(r.num_players), cards_left, w)
     by_drawing = gain_by_drawing(unseen, cards_left, w)
+    w.next_gain[:] = w.gain
+    w.next_by_drawing, w.next_prospects = by_drawing, w.prospects
     for k in range(NUM_RANKS):
         w.denied[k] = _DENIAL / (r.num_players - 1) * max(0.0, w.gain[k] - _RATHER_DRAW * by_drawing)
 
@@ -263,6 +289,7 @@ def builder_action(r: Record, unseen: NDArray[np.int64], w: Record) -> int:
     _survey_next(r, unseen, cards_left, w)
     survey_wall(r, widen(r.to_move), cards_left, w)
     top_left = _denied(r, 0, w)
+    w.turn[:] = -top_left
     if r.phase == PLACE:
         k = rank_index(r.in_hand)
         return w.action[k] if w.gain[k] - top_left >= -w.denied[k] else DISCARD
@@ -276,11 +303,14 @@ def builder_action(r: Record, unseen: NDArray[np.int64], w: Record) -> int:
             expected += unseen[k] * w.luck[k] / cards_left
         for k in range(NUM_RANKS):
             w.luck[k] -= expected
+        w.turn[0] = expected
         if expected >= best:
             best, choice = expected, DRAW
     if r.discard_size > 0:
         k = rank_index(r.discard[r.discard_size - 1])
-        value = w.gain[k] - _denied(r, 1, w) - _WAIT * gain_by_drawing(unseen, cards_left, w)
-        if w.action[k] != DISCARD and (value > best or (choice == PASS and value == best)):
-            return TAKE
+        if w.action[k] != DISCARD:
+            value = w.gain[k] - _denied(r, 1, w) - _WAIT * gain_by_drawing(unseen, cards_left, w)
+            w.turn[TAKE - DRAW] = value
+            if value > best or (choice == PASS and value == best):
+                return TAKE
     return choice

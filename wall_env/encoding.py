@@ -4,12 +4,12 @@ from functools import cache
 
 import numpy as np
 
-from cardtable.cards import NO_CARD, rank_of
-from cardtable.kernel import Record, inner, kernel
+from cardtable.cards import FIRST_JOKER, NO_CARD, rank_of
+from cardtable.kernel import Record, inner, kernel, tiny
 from cardtable.layout import Layout, Piece
 from wall_env.engine import HIGHEST_SUM, is_joker, places_on, wanted_rank
 from wall_env.rules import WallRules
-from wall_env.state import HIDDEN, NUM_IDENTITIES, VALUE
+from wall_env.state import HIDDEN, NUM_IDENTITIES, PLACE, VALUE
 
 NUM_RANKS = 14  # ace to king, and the joker last
 DISCARD_DEPTH = 4  # discards from the top that are also shown one-hot
@@ -93,6 +93,61 @@ def write_observation(v: Record, row: np.ndarray) -> None:
     at += 3
     for k in range(num_players):
         row[at + k] = v.width[(me + k) % num_players]
+
+
+@inner
+def read_observation(row: np.ndarray, v: Record) -> None:
+    """Write into `v` the view that an observation came from, as far as it tells: without suits, the viewer as seat 0.
+
+    The fields that hold the rules are not touched. All that `write_observation` writes of it is `row` again.
+    """
+    num_players = v.num_players
+    v.seat = 0
+    for phase in range(3):
+        if row[phase] != 0:
+            v.phase = phase
+    at = 3
+    v.to_move = -1
+    for seat in range(num_players):
+        if row[at + seat] != 0:
+            v.to_move = seat
+    at += num_players
+    v.in_hand = NO_CARD if v.phase != PLACE else HIDDEN
+    for rank in range(NUM_RANKS):
+        if row[at + rank] != 0:
+            v.in_hand = _card_of(rank)
+    at += NUM_RANKS
+    v.from_discard = row[at]
+    at += 1
+    for seat in range(num_players):
+        v.height[seat] = 0
+        for level in range(v.num_levels + 1):
+            for position in range(v.width_limit - level):
+                v.wall[seat, level, position] = row[at + position]
+                if row[at + position] != 0:
+                    v.height[seat] = level + 1
+            at += v.width_limit - level
+    at += num_players * 13 * (v.num_levels + 1)
+    v.unseen[:] = 0
+    for rank in range(NUM_RANKS - 1):
+        v.unseen[rank] = row[at + rank]
+    v.unseen[NUM_IDENTITIES - 1] = row[at + NUM_RANKS - 1]
+    at += NUM_RANKS
+    discard = at
+    at += v.num_decks * (52 + v.jokers_per_deck) + DISCARD_DEPTH * NUM_RANKS
+    for seat in range(num_players):
+        v.score[seat] = row[at + seat]
+    at += num_players
+    v.idle, v.deck_size, v.discard_size = row[at], row[at + 1], row[at + 2]
+    for seat in range(num_players):
+        v.width[seat] = row[at + 3 + seat]
+    for k in range(v.discard_size):
+        v.discard[v.discard_size - 1 - k] = _card_of(row[discard + k] - 1)
+
+
+@tiny
+def _card_of(rank: int) -> int:
+    return FIRST_JOKER if rank == NUM_RANKS - 1 else rank
 
 
 @inner
