@@ -68,7 +68,8 @@ def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, pooled: Floats) 
 
 @kernel
 def _forward(
-    observations: NDArray[np.int8], advised: Floats, general_advice: Floats, measures: Floats, factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
+    observations: NDArray[np.int8], advised: Floats, general_advice: Floats, sizes: Floats,
+    factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
     related: Ints, near: Ints, divisor: float, actions: Ints, ends: Ints, general: Ints,
     rest: Floats, rest_bias: Floats, own: Floats, beside: Floats,
     mix_own: Floats, mix_bias: Floats, mix_beside: Floats, mix_context: Floats,
@@ -113,10 +114,10 @@ def _forward(
                 known[0, j] += x * rest[rest.shape[0] - general_advice.shape[1] + k, j]
         for place in range(places):
             if active[place]:
-                for k in range(measures.shape[2]):
-                    x = measures[row, place, k]
+                for k in range(sizes.shape[2]):
+                    x = sizes[row, place, k]
                     if x != 0:
-                        weights = own.shape[0] - measures.shape[2] + k
+                        weights = own.shape[0] - sizes.shape[2] + k
                         for j in range(width):
                             first[place, j] += x * own[weights, j]
                         for j in range(beside.shape[1]):
@@ -193,7 +194,8 @@ class PlaceNetwork(Network):
         )  # fmt: skip
 
     def _forward(self, observations: NDArray[np.int8], values: Floats) -> None:
-        _forward(observations, *self._advise(observations), *self._arguments, values)
+        advised, general, sizes = self._advise(observations)
+        _forward(observations, advised, general, sizes, *self._arguments, values)
 
 
 def _destinations(places: Places, size: int) -> tuple[Ints, Ints]:

@@ -42,7 +42,8 @@ class Places:
         general: int64 [N], all other actions.
         hidden: units of the layer from which the values of those are computed.
         advise: what a rule of thumb makes of observations int8 [B, D]: float32 [B, A], to which the network's values
-            are added; float32 [B, G'], further numbers; float32 [B, P, M], further sizes about each place. In Piles
+            are added; float32 [B, G'], further numbers; float32 [B, P', M], further sizes about each place
+            up to the last that is not empty. In Piles
             all three are empty.
         advice: G' and M.
     """
@@ -106,7 +107,11 @@ def _piles(game: PilesGame) -> Places:
 
 def _no_advice(observations: NDArray[np.int8]) -> tuple[Floats, Floats, Floats]:
     count = len(observations)
-    return np.empty((count, 0), np.float32), np.empty((count, 0), np.float32), np.empty((count, NUM_PILES, 0), np.float32)
+    return (
+        np.empty((count, 0), np.float32),
+        np.empty((count, 0), np.float32),
+        np.empty((count, NUM_PILES, 0), np.float32),
+    )
 
 
 _SEEN = (

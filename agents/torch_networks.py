@@ -130,6 +130,7 @@ class PlaceBody(_Body):
 
     adjacent: Tensor
     cells: Tensor
+    cell_factor: Tensor
     others: Tensor
 
     def __init__(self, game: Game, width: int, mixed: int, context: int) -> None:
@@ -138,6 +139,7 @@ class PlaceBody(_Body):
         cells = np.where(places.cells < 0, game.layout.size, places.cells)  # a 0 is appended to each observation
         for name, array in ("cells", cells), ("others", places.others), ("adjacent", places.adjacent):
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
+        self.register_buffer("cell_factor", nn.functional.pad(self.factor, (0, 1))[self.cells], persistent=False)
         self._ranks, self._near, self._pool, self._width = places.ranks, places.near, places.pool, width
         self._advise, (general, sizes) = places.advise, places.advice
         inputs = cells.shape[1] * max(1, places.ranks) + sizes
@@ -153,15 +155,16 @@ class PlaceBody(_Body):
             self.summary += len(cells) * mixed
 
     def forward(self, observations: Tensor) -> Tensor:
-        scaled = observations * self.factor
         values, general, sizes = map(torch.from_numpy, self._advise(observations.to(torch.int8).numpy()))
-        rest = self.rest(torch.cat([scaled[:, self.others], general], dim=1))
-        cells = nn.functional.pad(observations if self._ranks else scaled, (0, 1))[:, self.cells]
-        occupied = (cells != 0).any(dim=2)
-        count = 1 + max(occupied.any(dim=0).nonzero()[:, 0].tolist(), default=0)
-        cells, there = cells[:, :count], occupied[:, :count, None].float()
+        rest = self.rest(torch.cat([observations[:, self.others] * self.factor[self.others], general], dim=1))
+        seen = nn.functional.pad(observations, (0, 1))
+        count = 1 + max((seen != 0).any(dim=0)[self.cells].any(dim=1).nonzero()[:, 0].tolist(), default=0)
+        cells = seen[:, self.cells[:count]]
+        there = (cells != 0).any(dim=2, keepdim=True).float()
         if self._ranks:
             cells = nn.functional.one_hot(cells.long(), self._ranks + 1)[..., 1:].flatten(2).float()
+        else:
+            cells = cells * self.cell_factor[:count]
         cells = torch.cat([cells, sizes[:, :count]], dim=2)
         first = self.own(cells) + self._gather(self.beside(cells)) + rest[:, None, : self._width]
         first = torch.relu(first) * there
@@ -213,16 +216,15 @@ class PlaceHead(_Head):
     def forward(self, features: Tensor) -> Tensor:
         summary = [self._ends * self._mixed, self._mixed, self._context]
         size = features.shape[1] - self._advice - sum(summary)
-        advice, at_places, ends, pooled, context = features.split([self._advice, size, *summary], dim=1)
+        advice, at_places, ends, pooled, context = torch.split(features, [self._advice, size, *summary], dim=1)
         hidden = torch.relu(self.hidden(torch.cat([context, pooled, ends], dim=1)))
-        actions = self.at_place.out_features - self._ends
-        weight, bias = self.at_place.weight.split([actions, self._ends]), self.at_place.bias.split([actions, self._ends])
+        rows = [self.at_place.out_features - self._ends, self._ends]
+        weight, bias = torch.split(self.at_place.weight, rows), torch.split(self.at_place.bias, rows)
         of_places = at_places.reshape(len(features), -1, self._mixed) @ weight[0].T
         of_places = nn.functional.pad(of_places, (0, 0, 0, self._places - of_places.shape[1])) + bias[0]
         of_ends = (ends.reshape(len(features), self._ends, self._mixed) * weight[1]).sum(dim=2) + bias[1]
         values = torch.cat([of_places.flatten(1), of_ends, self.elsewhere(hidden)], dim=1)[:, self.order]
         return self.scale * (values + advice if self._advice else values)
-
 
 
 def new_module(game: Game, widths: Sequence[int], scale: float = 1.0, one_colour: bool = False) -> Module:

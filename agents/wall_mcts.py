@@ -22,8 +22,8 @@ from wall_env.policies import count_deck, count_unseen
 from wall_env.state import CHOOSE, PLACE
 from wall_env.view import determinize
 
-_ROUNDS = 2  # a game is valued after so many turns of each player,
-_LAST_CARDS = 8  # but played to its end when the deck is smaller than this
+ROUNDS = 2  # a game is valued after so many turns of each player,
+LAST_CARDS = 8  # but played to its end when the deck is smaller than this
 
 # What a wall brings from then on, by linear regression on games of "builder" with two and four players: its prospects
 # times this, and for each draw to come a part of what a draw adds, up to the whole of them.
@@ -32,7 +32,7 @@ _BY_DRAW, _BY_ALL_DRAWS = 0.6, 9.0  # all players' together
 
 
 @inner
-def _share(s: Record, seat: int, player: int) -> float:
+def share(s: Record, seat: int, player: int) -> float:
     """The weight of a player's points in a seat's margin: his own less the mean of the others'."""
     return 1.0 if player == seat else -1.0 / (s.num_players - 1)
 
@@ -48,16 +48,22 @@ def _value(s: Record, action: int, seat: int, unseen: Ints, w: Record) -> float:
         player = widen(s.to_move)
         engine.play(s, action)
         if action == engine.DRAW:
-            luck += _share(s, seat, player) * w.luck[rank_index(s.in_hand)]
+            luck += share(s, seat, player) * w.luck[rank_index(s.in_hand)]
         if s.to_move < 0:
             break
         count_deck(s, unseen)
         if s.phase != PLACE:
             turns += 1
-            if turns > _ROUNDS * s.num_players and unseen.sum() >= _LAST_CARDS:
+            if turns > ROUNDS * s.num_players and unseen.sum() >= LAST_CARDS:
                 break
         action = builder_action(s, unseen, w)
-    margin = -luck
+    return expected_margin(s, seat, unseen, w) - luck
+
+
+@inner
+def expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
+    """The margin that a seat has at the end of a game, or may expect at the end of a turn; `unseen` is the deck."""
+    margin = 0.0
     cards_left = widen(unseen.sum())
     survey_cards(s, unseen, w)
     for player in range(s.num_players):
@@ -66,7 +72,7 @@ def _value(s: Record, action: int, seat: int, unseen: Ints, w: Record) -> float:
             survey_wall(s, player, cards_left, w)
             draws = min(_BY_ALL_DRAWS, _BY_DRAW * cards_left) / s.num_players
             points += _BY_PROSPECTS * w.prospects + draws * gain_by_drawing(unseen, cards_left, w)
-        margin += _share(s, seat, player) * points
+        margin += share(s, seat, player) * points
     return margin
 
 

@@ -1,26 +1,33 @@
 """`python -m experiments label`: positions with what search thinks of every action, to learn from.
 
-The games are played by the search itself, with some random moves for variety. A folder is filled file by file; what is
-there already is kept, so an interrupted run goes on where it was, and more positions can be added later.
+The games are played by the search itself, with some random moves for variety. In Wall a network may go on in its trials
+(expert iteration; Anthony, Tian and Barber, NeurIPS 2017). A folder is filled file by file; what is there already is
+kept, so an interrupted run goes on where it was, and more positions can be added later.
 """
 
 import argparse
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from agents import piles_pimc, wall_mcts
+from agents import make_agent, piles_pimc, wall_mcts, wall_policy_mcts
+from agents.network_agent import NetworkAgent
 from cardtable.chance import LABEL, below, draw_each, lane_seeds
-from cardtable.game import Game, make_game
+from cardtable.game import Game, Views, make_game
 from experiments import games
+from experiments.entrants import fingerprint
 from experiments.files import write_atomically
 from experiments.progress import bar
 from piles_env import PilesGame
 
+_Search = Callable[[Game, Views, int, NDArray[np.uint64]], NDArray[np.float32]]
 _PER_FILE = 2000  # positions
 _LANES = 10  # games side by side in one file; those that end are followed by others
 _RANDOM_MOVES = 10  # per cent
@@ -30,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_arguments(parser)
     parser.add_argument("--positions", type=int, default=200_000, help="how many in all (default 200000)")
     parser.add_argument("--playouts", type=int, default=300, help="games played for each position (default 300)")
+    parser.add_argument(
+        "--policy", help="Wall: a network, shipped or a file, that plays the games of the search (default: builder)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the games (default 0)")
     parser.add_argument("--threads", type=int, default=2, help="files made at a time (default 2)")
     parser.add_argument("--out", type=Path, required=True, help="the folder")
@@ -42,6 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
     game = games.make(arguments.game, arguments.players)
     folder: Path = arguments.out
     settings = {"game": game.name, "rules": asdict(game.rules), "playouts": arguments.playouts, "seed": arguments.seed}
+    search: _Search = piles_pimc.action_values if isinstance(game, PilesGame) else wall_mcts.action_values
+    if arguments.policy is not None:
+        search = _by_policy(game, arguments.policy)
+        settings |= {"policy": arguments.policy, "weights": fingerprint(f"policy:{arguments.policy}")}
     _claim(folder, settings)
     count = -(-arguments.positions // _PER_FILE)
     seeds = lane_seeds(arguments.seed, count)
@@ -49,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     progress = bar(count * _PER_FILE, "labelling", unit="position", initial=(count - len(missing)) * _PER_FILE)
     # The kernels release the GIL, so threads keep all cores busy.
     with ThreadPoolExecutor(arguments.threads) as pool:
-        jobs = [pool.submit(_make_file, game, folder, number, seeds[number], arguments.playouts, progress)
+        jobs = [pool.submit(_make_file, game, search, folder, number, seeds[number], arguments.playouts, progress)
                 for number in missing]  # fmt: skip
         try:
             for job in jobs:
@@ -59,6 +73,16 @@ def run(arguments: argparse.Namespace) -> None:
             raise
     progress.close()
     print(f"{count * _PER_FILE:,} positions are in {folder}")
+
+
+def _by_policy(game: Game, name: str) -> _Search:
+    """The search in Wall whose games go on by a network."""
+    if isinstance(game, PilesGame):
+        raise ValueError("--policy is for Wall only: the games of Piles' search are played by rules of thumb")
+    agent = make_agent(f"policy:{name}", game)
+    if not isinstance(agent, NetworkAgent):
+        raise ValueError(f"--policy needs a network (.npz), not {name!r}")
+    return partial(wall_policy_mcts.action_values, policy=agent)
 
 
 def _claim(folder: Path, settings: dict[str, object]) -> None:
@@ -77,9 +101,10 @@ def _file(folder: Path, number: int) -> Path:
     return folder / f"{number:05}.npz"
 
 
-def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts: int, progress: Any) -> None:
+def _make_file(
+    game: Game, search: _Search, folder: Path, number: int, seed: np.uint64, playouts: int, progress: Any
+) -> None:
     """Play games and write the views of `_PER_FILE` decisions and the values of their actions."""
-    search = piles_pimc if isinstance(game, PilesGame) else wall_mcts
     states = game.new_states(draw_each(np.full(_LANES, seed), LABEL, np.arange(_LANES)))
     dealt = _LANES
     views = game.empty_views(_PER_FILE)
@@ -88,7 +113,7 @@ def _make_file(game: Game, folder: Path, number: int, seed: np.uint64, playouts:
         part = slice(first, first + _LANES)
         game.view(states, game.current_player(states), out=views[part])
         seeds = draw_each(np.full(_LANES, seed), LABEL, _PER_FILE + first + np.arange(_LANES))
-        found = search.action_values(game, views[part], playouts, seeds)
+        found = search(game, views[part], playouts, seeds)
         values[part] = found
         actions = np.nanargmax(found, axis=1)
         random = np.array([below(each, LABEL, 0, 100) < _RANDOM_MOVES for each in seeds])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents import make_agent, wall_mcts
+from agents import make_agent, wall_mcts, wall_policy_mcts
 from agents.network import Network
 from agents.network_agent import NetworkAgent, load_network
 from agents.piles_pimc import action_values
@@ -84,7 +84,9 @@ def test_mirroring_the_castle_mirrors_the_values_of_a_place_network() -> None:
         assert same == ("swap colours" not in symmetry.name)  # kinds have weights of their own
 
 
-@pytest.mark.parametrize("options", [{}, {"num_players": 4}, {"num_players": 1, "num_decks": 2, "max_width": 9}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"num_players": 4}, {"num_players": 1, "num_decks": 2, "max_width": 9}], ids=str
+)
 def test_a_fresh_place_network_values_the_actions_of_wall_as_builder_does(options: dict[str, int]) -> None:
     game = WallGame(WallRules(**options))
     network = to_network(game, new_module(game, (8, 8, 8)), {})
@@ -109,7 +111,9 @@ def test_builder_has_no_advice_for_those_who_are_not_to_move() -> None:
     game = WallGame()
     states = game.new_states(lane_seeds(3, 5))
     for _ in range(9):
-        game.step(states, game.policy_actions(game.view(states, game.current_player(states)), lane_seeds(1, 5), "builder"))
+        game.step(
+            states, game.policy_actions(game.view(states, game.current_player(states)), lane_seeds(1, 5), "builder")
+        )
     waiting = 1 - game.current_player(states).astype(np.int64)
     seen, _ = game.show(states, waiting)
     assert not any(part.any() for part in advise(game.rules, seen))
@@ -211,6 +215,23 @@ def test_action_values_of_wall_are_those_of_its_search() -> None:
         game.step(states, builder.act(views))
         states = states[~game.terminated(states)]
     assert compared > 20 and agree > 0.9 * compared
+
+
+def test_trials_by_a_network_that_plays_as_builder_are_the_trials_of_the_search() -> None:
+    game = WallGame(WallRules(num_players=3))
+    states = game.new_states(lane_seeds(1, 8))
+    policy = NetworkAgent(game, to_network(game, new_module(game, (8, 8, 8)), {}))
+    for tick in range(60):
+        views = game.view(states, game.current_player(states))
+        if tick % 10 == 9:
+            seeds = lane_seeds(tick, len(states))
+            expected = wall_mcts.action_values(game, views, 20, seeds)
+            found = wall_policy_mcts.action_values(game, views, 20, seeds, policy)
+            assert np.allclose(found, expected, atol=1e-4, equal_nan=True)
+        game.step(states, game.policy_actions(views, lane_seeds(2, len(states)), "builder"))
+        states = states[~game.terminated(states)]
+    opening = game.view(game.new_states(lane_seeds(3, 1)), np.zeros(1, np.int64))
+    assert np.nanargmax(wall_policy_mcts.action_values(game, opening, 20, lane_seeds(0, 1), policy)) == 1  # a 3 (W4)
 
 
 def test_labels_of_wall_go_on_through_many_games(tmp_path: Path) -> None:

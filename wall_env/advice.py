@@ -12,15 +12,26 @@ from cardtable.cards import NO_CARD, rank_of
 from cardtable.kernel import Record, inner, kernel
 from wall_env.actions import num_actions
 from wall_env.builder import WORK, builder_action, gain_by_drawing, look_along
-from wall_env.encoding import NUM_RANKS, rank_index, read_observation
-from wall_env.engine import DISCARD, DRAW, FIRST_BUILD, HIGHEST_SUM, LEFT, RIGHT, build_action, is_joker, places_on, wanted_rank
+from wall_env.encoding import NUM_RANKS, layout, rank_index, read_observation
+from wall_env.engine import (
+    DISCARD,
+    DRAW,
+    FIRST_BUILD,
+    HIGHEST_SUM,
+    LEFT,
+    RIGHT,
+    build_action,
+    is_joker,
+    places_on,
+    wanted_rank,
+)
 from wall_env.policies import count_unseen
 from wall_env.rules import WallRules
 from wall_env.state import CHOOSE, TURN, VALUE, VIEW
 
 Floats = NDArray[np.float32]
 _KNOWN = 3  # cards that may be placed or taken now: in hand, the top discard, the one below
-# What a card of each rank brings oneself, the next player and each end; prospects; known cards; actions without a place.
+# What a card of each rank brings oneself, the next player and each end; prospects; known cards; actions not at a place.
 NUM_GENERAL = 4 * NUM_RANKS + 2 + 3 * _KNOWN + FIRST_BUILD - DRAW
 NUM_AT_PLACE = 10  # for each level: wanted rank, chance, promise, worth; and what the slanting rows beside it would be
 
@@ -31,22 +42,24 @@ def advise(rules: WallRules, observations: NDArray[np.int8]) -> tuple[Floats, Fl
     Returns:
         float32 [B, A], the worth of each action in points, 0 where it is not legal;
         float32 [B, G], the gains by each rank, the prospects and what a draw brings, for oneself and the next player;
-            the gains by the cards in hand and on the discard pile; and the worth of the actions that are no building;
-        float32 [B, W, L * 10], for each position and level the rank wanted there (in 13ths), the chance that it comes,
-        the points expected of what stands on it, and what building there is worth; at the first position also what
-        would stand along the left edge if the card in hand, or the top discard, were added there: the rank wanted, the
-        chance that it comes, and that all below it does, too; at the last position the same for the right edge.
+            the gains by the cards in hand and on the discard pile; the worth of the actions that are no building;
+        float32 [B, W', L * 10], for each position, up to the widest own wall, and each level the rank wanted there (in
+            13ths), the chance that it comes, the points expected of what stands on it, and what building there is
+            worth; at the first position also what would stand along the left edge if the card in hand, or the top
+            discard, were added there: the rank wanted, the chance that it comes, and that all below it does, too; at
+            the last position the same for the right edge.
         Points are given as log(1 + x) but in the first array. All is 0 where the viewer is not to move.
     """
     count, levels = len(observations), rules.num_levels
     values = np.zeros((count, num_actions(rules)), np.float32)
     general = np.zeros((count, NUM_GENERAL), np.float32)
-    places = np.zeros((count, rules.width_limit, levels, NUM_AT_PLACE), np.float32)
+    widest = int(observations[:, layout(rules).slices["width"].start].max(initial=1))
+    places = np.zeros((count, widest, levels, NUM_AT_PLACE), np.float32)
     view = np.zeros(1, VIEW)
     for name in ("num_players", "num_decks", "jokers_per_deck", "width_limit", "num_levels"):
         view[name] = getattr(rules, name)
     _advise(np.ascontiguousarray(observations), view, values, general, places)
-    return values, general, places.reshape(count, rules.width_limit, levels * NUM_AT_PLACE)
+    return values, general, places.reshape(count, widest, levels * NUM_AT_PLACE)
 
 
 @kernel

@@ -52,8 +52,8 @@ _WAIT = 0.4  # a discard that is left may still be there next time: part of a dr
 #   denied [14]: what leaving such a card to the next player costs. luck [14]: what drawing it brings beyond the
 #       expectation, when the last decision was to draw.
 #   worth [level, position], beside [end, 13]: what building each open place adds, and each rank at an end of the base.
-#   slant [level, 3]: of the slanting row looked along last the cards that its places want, their chance and their reach.
-#   top, prospects: the highest level that can hold a card, and points that the wall may still bring, by the last survey.
+#   slant [level, 3]: the cards that the slanting row looked along last wants, their chance and their reach.
+#   top, prospects: the highest level that can hold a card, and points that the wall may still bring.
 #   next_gain [14], next_by_drawing, next_prospects: the same for the next player as for the player looked at.
 #   turn [3]: what drawing, taking and passing are worth; in the second half of a turn the last of them, three times.
 _PLACES = (MAX_LEVELS, MAX_WIDTH)
