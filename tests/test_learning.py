@@ -230,7 +230,8 @@ def test_trials_by_a_network_that_plays_as_builder_are_the_trials_of_the_search(
             assert np.allclose(found, expected, atol=1e-4, equal_nan=True)
         game.step(states, game.policy_actions(views, lane_seeds(2, len(states)), "builder"))
         states = states[~game.terminated(states)]
-    opening = game.view(game.new_states(lane_seeds(3, 1)), np.zeros(1, np.int64))
+    dealt = game.new_states(lane_seeds(3, 1))
+    opening = game.view(dealt, game.current_player(dealt))
     assert np.nanargmax(wall_policy_mcts.action_values(game, opening, 20, lane_seeds(0, 1), policy)) == 1  # a 3 (W4)
 
 
