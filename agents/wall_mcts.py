@@ -22,8 +22,8 @@ from wall_env.policies import count_deck, count_unseen
 from wall_env.state import CHOOSE, PLACE
 from wall_env.view import determinize
 
-ROUNDS = 2  # a game is valued after so many turns of each player,
-LAST_CARDS = 8  # but played to its end when the deck is smaller than this
+_ROUNDS = 2  # a game is valued after so many turns of each player,
+_LAST_CARDS = 8  # but played to its end when the deck is smaller than this
 
 # What a wall brings from then on, by linear regression on games of "builder" with two and four players: its prospects
 # times this, and for each draw to come a part of what a draw adds, up to the whole of them.
@@ -38,9 +38,10 @@ def share(s: Record, seat: int, player: int) -> float:
 
 
 @inner
-def _value(s: Record, action: int, seat: int, unseen: Ints, w: Record) -> float:
-    """The margin that a seat may expect when `action` is taken in `s` and all go on by "builder"."""
-    luck, turns = 0.0, 0
+def play_on(s: Record, action: int, seat: int, turns: int, unseen: Ints, w: Record) -> float:
+    """The margin that a seat may expect when `action` is taken in `s`, `turns` turns of a trial are over and all go on
+    by "builder"."""
+    luck = 0.0
     count_deck(s, unseen)
     if action == engine.DRAW:
         builder_action(s, unseen, w)  # for `luck`
@@ -54,14 +55,14 @@ def _value(s: Record, action: int, seat: int, unseen: Ints, w: Record) -> float:
         count_deck(s, unseen)
         if s.phase != PLACE:
             turns += 1
-            if turns > ROUNDS * s.num_players and unseen.sum() >= LAST_CARDS:
+            if turns > _ROUNDS * s.num_players and unseen.sum() >= _LAST_CARDS:
                 break
         action = builder_action(s, unseen, w)
-    return expected_margin(s, seat, unseen, w) - luck
+    return _expected_margin(s, seat, unseen, w) - luck
 
 
 @inner
-def expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
+def _expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
     """The margin that a seat has at the end of a game, or may expect at the end of a turn; `unseen` is the deck."""
     margin = 0.0
     cards_left = widen(unseen.sum())
@@ -89,7 +90,7 @@ def _try_all(
     determinize(v, seed, worlds[0])
     for k in range(len(actions)):
         _copy(worlds)
-        sums[k] += _value(worlds[1], actions[k], v.seat, unseen, w)
+        sums[k] += play_on(worlds[1], actions[k], v.seat, 0, unseen, w)
 
 
 @inner

@@ -1,14 +1,15 @@
-"""What actions of Wall are worth if all go on by a network: the trials of `wall_mcts` with other players.
+"""What actions of Wall are worth if a network plays on: the trials of `wall_mcts` with another player for a round.
 
-A network is some thirty times slower than "builder", so this is to learn from, not to play by: labels from such trials
-teach the next network (expert iteration; Anthony, Tian and Barber, NeurIPS 2017).
+A network is some thirty times slower than "builder", so it plays only until each player has had a turn, and this is to
+learn from, not to play by: labels from such trials teach the next network (expert iteration; Anthony, Tian and Barber,
+NeurIPS 2017).
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.network_agent import NetworkAgent
-from agents.wall_mcts import LAST_CARDS, ROUNDS, expected_margin, share
+from agents.wall_mcts import play_on, share
 from cardtable.bits import widen
 from cardtable.chance import WORLD, draw_each
 from cardtable.game import Game, Ints, States, Views
@@ -22,10 +23,15 @@ from wall_env.state import CHOOSE, PLACE
 
 @kernel
 def _play(
-    states: States, live: Ints, actions: Ints, seats: Ints, luck: NDArray[np.float64], turns: Ints,
-    over: NDArray[np.bool_],
-) -> None:  # fmt: skip
-    """Act in the live trials, note the luck of draws, and end those that have gone on long enough."""
+    states: States,
+    live: Ints,
+    actions: Ints,
+    seats: Ints,
+    luck: NDArray[np.float64],
+    turns: Ints,
+    done: NDArray[np.bool_],
+) -> None:
+    """Act in the live trials, note the luck of draws, and stop where the game is over or each player has had a turn."""
     scratch = np.zeros(1, WORK)
     unseen = np.empty(NUM_RANKS, np.int64)
     for k in range(len(live)):
@@ -38,26 +44,30 @@ def _play(
         engine.play(s, actions[k])
         if actions[k] == engine.DRAW:
             luck[lane] += share(s, seats[lane], player) * w.luck[rank_index(s.in_hand)]
-        if s.to_move < 0:
-            over[lane] = True
-        elif s.phase != PLACE:
+        if s.phase != PLACE:
             turns[lane] += 1
-            over[lane] = turns[lane] > ROUNDS * s.num_players and engine.deck_size(s) >= LAST_CARDS
+        done[lane] = s.to_move < 0 or turns[lane] == s.num_players
 
 
 @kernel
-def _margins(states: States, seats: Ints, out: NDArray[np.float64]) -> None:
+def _margins(states: States, seats: Ints, turns: Ints, out: NDArray[np.float64]) -> None:
     scratch = np.zeros(1, WORK)
     unseen = np.empty(NUM_RANKS, np.int64)
     for lane in range(len(states)):
-        count_deck(states[lane], unseen)
-        out[lane] = expected_margin(states[lane], seats[lane], unseen, scratch[0])
+        s, w = states[lane], scratch[0]
+        if s.to_move < 0:
+            out[lane] = 0.0
+            for player in range(s.num_players):
+                out[lane] += share(s, seats[lane], player) * s.score[player]
+        else:
+            count_deck(s, unseen)
+            out[lane] = play_on(s, builder_action(s, unseen, w), seats[lane], turns[lane], unseen, w)
 
 
 def action_values(
     game: Game, views: Views, playouts: int, seeds: NDArray[np.uint64], policy: NetworkAgent
 ) -> NDArray[np.float32]:
-    """The margin that the viewer may expect after each action, in points, if all go on by `policy`.
+    """The margin that the viewer may expect after each action, in points: `policy` plays on, and "builder" later.
 
     Start cards are not tried: that which the network prefers gets 1 and the others 0.
 
@@ -66,7 +76,7 @@ def action_values(
         views: views [B] of seats that are to move.
         playouts: trials for each view, shared equally among its legal actions (at least one each).
         seeds: uint64 [B].
-        policy: who goes on.
+        policy: who goes on for a round.
 
     Returns:
         float32 [B, A], NaN where an action is not legal.
@@ -83,14 +93,14 @@ def action_values(
     number = np.concatenate([np.tile(np.arange(n), k) for n, k in zip(trials, masks.sum(axis=1), strict=True)])
     states = game.determinize(views[row], draw_each(seeds[row], WORLD, number))
     seats = views["seat"][row].astype(np.int64)
-    luck, turns, over = np.zeros(len(row)), np.zeros(len(row), np.int64), np.zeros(len(row), np.bool_)
+    luck, turns, done = np.zeros(len(row)), np.zeros(len(row), np.int64), np.zeros(len(row), np.bool_)
     live, actions = np.arange(len(row)), first
     while len(live):
-        _play(states, live, actions, seats, luck, turns, over)
-        live = live[~over[live]]
+        _play(states, live, actions, seats, luck, turns, done)
+        live = live[~done[live]]
         moving = states[live]
         actions = policy.values(game.view(moving, game.current_player(moving))).argmax(axis=1)
     margins = np.empty(len(row))
-    _margins(states, seats, margins)
+    _margins(states, seats, turns, margins)
     np.add.at(values, (row, first), ((margins - luck) / trials[row]).astype(np.float32))
     return values

@@ -7,16 +7,17 @@ Positions are turned into their images by the game's symmetries at random.
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from agents.network import Network
-from agents.network_agent import NetworkAgent
-from agents.torch_networks import new_module, to_network
+from agents.network_agent import NetworkAgent, load_network
+from agents.torch_networks import Module, new_module, to_module, to_network, widths_of
 from cardtable.game import Game
 from experiments import label
 from experiments.evaluate import write_result
@@ -31,7 +32,10 @@ _UNITS = {"piles-v0": 20.0, "wall-v0": 0.25}  # points: how far apart the values
 _BATCH = 512
 _MEAN_WEIGHT = 0.03  # of a position's mean value in the loss
 _HELD_OUT = 20  # every so many-th file is kept for testing
-_RATE = 2e-3  # Adam's highest learning rate; it rises for a tenth of the time and then falls along half a cosine
+# Adam's highest learning rate, of a fresh network and of one that was trained before: it rises for a tenth of the time
+# and then falls along half a cosine.
+_RATE, _FURTHER_RATE = 2e-3, 5e-4
+METHOD = "imitate"  # in the networks that come from here: their values are points
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=int, default=20, help="times that each position is seen (default 20)")
     parser.add_argument(
         "--widths", type=int, nargs="+", default=[128, 128, 256], help="the network's (default 128 128 256)"
+    )
+    parser.add_argument(
+        "--from", dest="start", type=Path, help="a network (.npz) to begin with; its sizes take the place of --widths"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of weights and batches (default 0)")
     parser.add_argument("--threads", type=int, default=2, help="processor cores to use (default 2)")
@@ -52,23 +59,44 @@ def run(arguments: argparse.Namespace) -> None:
     game, files = label.load(arguments.labels)
     folder = new_folder(arguments.out, f"{game.name.partition('-')[0]}-{game.num_players}p-imitate")
     with torch_settings(arguments.threads):
-        network = fit(game, files, arguments.widths, arguments.epochs, arguments.seed, arguments.labels)
+        module, before = _begin(game, arguments)
+        network = fit(game, files, module, before, arguments.epochs, arguments.seed, arguments.labels)
     path = folder / "policy.npz"
     write_atomically(path, network.save)
     print(f"saved as {path} ({path.stat().st_size / 1e6:.2f} MB); {json.dumps(network.about['training'])}")
     print(write_result(game, "network", NetworkAgent(game, network), game.policies, arguments.deals, folder))
 
 
-def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int, labels: Path) -> Network:
-    """Fit a network to the files of a folder of labels, all of which are in memory."""
-    torch.manual_seed(seed)
+def _begin(game: Game, arguments: argparse.Namespace) -> tuple[Module, Mapping[str, Any] | None]:
+    """The network to fit, and how it was trained before (None: it is fresh)."""
+    torch.manual_seed(arguments.seed)
+    if arguments.start is None:
+        return new_module(game, arguments.widths, _UNITS[game.name]), None
+    network = load_network(arguments.start, game)
+    before = network.about["training"]
+    if before["method"] != METHOD:
+        raise ValueError(f"{str(arguments.start)!r} has values that are no points; begin with a network of `imitate`")
+    return to_module(game, network), before
+
+
+def fit(
+    game: Game,
+    files: list[Path],
+    module: Module,
+    before: Mapping[str, Any] | None,
+    epochs: int,
+    seed: int,
+    labels: Path,
+) -> Network:
+    """Fit a network to the files of a folder of labels, all of which are in memory; `before`: how it was trained."""
     train = [file for k, file in enumerate(files) if k % _HELD_OUT] or files
     unit = _UNITS[game.name]
-    module = new_module(game, widths, unit)
     batches = _Batches(game, train, seed)
     steps = epochs * (batches.positions // _BATCH)
     optimiser = torch.optim.Adam(module.parameters(), fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, _RATE if before is None else _FURTHER_RATE, steps, pct_start=0.1
+    )
     progress = bar(steps, "fitting", unit="batch")
     began, losses = time.monotonic(), []
     for observations, values in batches.draw(steps):
@@ -89,10 +117,10 @@ def fit(game: Game, files: list[Path], widths: list[int], epochs: int, seed: int
         )
     made = json.loads((labels / "labels.json").read_text())
     training = {
-        "method": "imitate", "positions": batches.positions, "playouts": made["playouts"],
-        "seeds": [made["seed"], seed], "epochs": epochs, "widths": widths,
+        "method": METHOD, "positions": batches.positions, "playouts": made["playouts"],
+        "seeds": [made["seed"], seed], "epochs": epochs, "widths": widths_of(to_network(game, module, {})),
         "loss": round(float(np.mean(losses[-200:])), 5), "held-out loss": round(float(error), 5),
-        "seconds": round(time.monotonic() - began),
+        "seconds": round(time.monotonic() - began), "start": before,
     }  # fmt: skip
     return to_network(game, module, training)
 

@@ -85,16 +85,18 @@ def _by_policy(game: Game, name: str) -> _Search:
     return partial(wall_policy_mcts.action_values, policy=agent)
 
 
-def _claim(folder: Path, settings: dict[str, object]) -> None:
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
     """Write down what a folder's labels are, or check that it holds the same."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "labels.json"
     if not path.exists():
         write_atomically(path, lambda file: file.write_text(json.dumps(settings, indent=2) + "\n"))
     found = json.loads(path.read_text())
-    for name, value in settings.items():
-        if found.get(name) != value:
-            raise ValueError(f"{folder} holds labels with {name} {found.get(name)}, not {value}; take another folder")
+    for name in settings | found:
+        if found.get(name) != settings.get(name):
+            raise ValueError(
+                f"{folder} holds labels with {name} {found.get(name)}, not {settings.get(name)}; take another folder"
+            )
 
 
 def _file(folder: Path, number: int) -> Path:

@@ -247,7 +247,28 @@ def test_labels_of_wall_go_on_through_many_games(tmp_path: Path) -> None:
     first = views["phase"] == CHOOSE
     assert first.sum() > 2 * 10, "more games than lanes: each begins with a start card for both players"
     assert command(["imitate", str(tmp_path), "--epochs", "1", "--deals", "2", "--out", str(tmp_path / "runs")]) == 0
-    assert isinstance(make_agent(f"policy:{tmp_path / 'runs' / 'wall-2p-imitate' / 'policy.npz'}", game), NetworkAgent)
+    path = tmp_path / "runs" / "wall-2p-imitate" / "policy.npz"
+    assert isinstance(make_agent(f"policy:{path}", game), NetworkAgent)
+    further = [*words[:-1], str(tmp_path / "further"), "--policy", str(path)]
+    assert command(further) == 0
+    assert command(further[:-2]) == 2, "other labels"
+    words = ["imitate", str(tmp_path / "further"), "--from", str(path), "--epochs", "1", "--deals", "2"]
+    assert command([*words, "--out", str(tmp_path / "runs")]) == 0
+    again = load_network(tmp_path / "runs" / "wall-2p-imitate-2" / "policy.npz", game)
+    assert again.about["training"]["start"] == load_network(path, game).about["training"]
+
+
+def test_wrong_starts_and_policies_are_refused(
+    labels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.npz"
+    random_network(PilesGame()).save(path)
+    assert command(["imitate", str(labels), "--from", str(path), "--out", str(tmp_path)]) == 2
+    assert "no points" in capsys.readouterr().err
+    words = ["label", "piles", "--positions", "10", "--out", str(tmp_path / "new"), "--policy"]
+    assert command([*words, "piles-4p"]) == 2
+    assert "Wall only" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 def test_labels_are_reproducible_and_an_interrupted_run_goes_on(labels: Path, tmp_path: Path) -> None:
