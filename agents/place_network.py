@@ -178,6 +178,13 @@ class PlaceNetwork(Network):
         super().__init__(game, parameters, training)
         places = places_of(game)
         found = self.parameters
+        general, sizes = places.advice
+        takes = places.cells.shape[1] * max(1, places.ranks) + sizes, len(places.others) + general
+        given = found["body.own.weight"].shape[1], found["body.rest.weight"].shape[1]
+        if given != takes:
+            raise ValueError(
+                f"it takes {given[0]} numbers about a place and {given[1]} others, not {takes[0]} and {takes[1]}"
+            )
         place_of, row_of = _destinations(places, game.layout.size)
         self._advise = places.advise
         self._arguments = (

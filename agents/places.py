@@ -42,9 +42,8 @@ class Places:
         general: int64 [N], all other actions.
         hidden: units of the layer from which the values of those are computed.
         advise: what a rule of thumb makes of observations int8 [B, D]: float32 [B, A], to which the network's values
-            are added; float32 [B, G'], further numbers; float32 [B, P', M], further sizes about each place
-            up to the last that is not empty. In Piles
-            all three are empty.
+            are added; float32 [B, G'], further numbers; float32 [B, P', M], further sizes about each place up to the
+            last that is not empty in all rows. In Piles there is none, and all three are empty.
         advice: G' and M.
     """
 

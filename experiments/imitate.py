@@ -31,10 +31,13 @@ from wall_env.actions import mirrors
 _UNITS = {"piles-v0": 20.0, "wall-v0": 0.25}  # points: how far apart the values of good and bad actions are
 _BATCH = 512
 _MEAN_WEIGHT = 0.03  # of a position's mean value in the loss
+_NEAR = float(
+    __import__("os").environ.get("NEAR", "4")
+)  # units below the best action, from where on values do not matter
 _HELD_OUT = 20  # every so many-th file is kept for testing
 # Adam's highest learning rate, of a fresh network and of one that was trained before: it rises for a tenth of the time
 # and then falls along half a cosine.
-_RATE, _FURTHER_RATE = 2e-3, 5e-4
+_RATE, _FURTHER_RATE = 2e-3, float(__import__("os").environ.get("RATE", "5e-4"))
 METHOD = "imitate"  # in the networks that come from here: their values are points
 
 
@@ -129,15 +132,18 @@ def _loss(predicted: torch.Tensor, values: NDArray[np.float32], unit: float) -> 
     """Mean squared error over legal actions; the values of others are NaN.
 
     All actions of a position were tried in the same games, so their differences are known much better than their mean:
-    its error counts little.
+    its error counts little. Of an action that is much worse than the best it matters only that it looks so.
     """
     target = torch.as_tensor(values)
     legal = ~torch.isnan(target)
-    error = torch.where(legal, predicted - target, 0.0) / unit
-    count = legal.sum(dim=1, keepdim=True)
-    mean = error.sum(dim=1, keepdim=True) / count
-    apart = torch.where(legal, error - mean, 0.0)
-    return (apart.square().sum(dim=1) / count[:, 0]).mean() + _MEAN_WEIGHT * mean.square().mean()
+    target = torch.where(legal, target, -torch.inf)
+    least = target.max(dim=1, keepdim=True).values - _NEAR * unit
+    near = target > least
+    error = (predicted - torch.maximum(target, least)) / unit
+    mean = torch.where(near, error, 0.0).sum(dim=1, keepdim=True) / near.sum(dim=1, keepdim=True)
+    apart = torch.where(near, error - mean, torch.relu(error - mean))
+    squares = torch.where(legal, apart, 0.0).square().sum(dim=1) / legal.sum(dim=1)
+    return squares.mean() + _MEAN_WEIGHT * mean.square().mean()
 
 
 class _Batches:

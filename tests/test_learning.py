@@ -11,6 +11,7 @@ from agents import make_agent, wall_mcts, wall_policy_mcts
 from agents.network import Network
 from agents.network_agent import NetworkAgent, load_network
 from agents.piles_pimc import action_values
+from agents.place_network import PlaceNetwork
 from agents.torch_networks import Module, new_module, to_module, to_network
 from cardtable.chance import lane_seeds
 from cardtable.game import Game
@@ -107,6 +108,14 @@ def test_a_fresh_place_network_values_the_actions_of_wall_as_builder_does(option
     assert decisions > 500
 
 
+def test_a_place_network_takes_any_numbers_of_the_observation_space() -> None:
+    game = WallGame()
+    random = np.random.default_rng(0)
+    low, high = game.layout.low.astype(int), game.layout.high.astype(int)
+    values = random_network(game).values(random.integers(low, high, (50, len(low)), endpoint=True).astype(np.int8))
+    assert np.isfinite(values).all()
+
+
 def test_builder_has_no_advice_for_those_who_are_not_to_move() -> None:
     game = WallGame()
     states = game.new_states(lane_seeds(3, 5))
@@ -172,6 +181,10 @@ def test_networks_for_something_else_are_refused(tmp_path: Path) -> None:
     assert make_agent(f"policy:{path}", PilesGame(PilesRules(reward="win")))  # the reward changes nothing
     with pytest.raises(ValueError, match="there is no file"):
         make_agent(f"policy:{tmp_path / 'other.npz'}", game)
+    narrow = dict(random_network(game).parameters)
+    narrow["body.own.weight"] = narrow["body.own.weight"][:, 1:]
+    with pytest.raises(ValueError, match="numbers about a place"):
+        PlaceNetwork(game, narrow, {})
     path.write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="is no network"):
         make_agent(f"policy:{path}", game)

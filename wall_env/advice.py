@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from cardtable.bits import widen
 from cardtable.cards import NO_CARD, rank_of
+from cardtable.game import Ints
 from cardtable.kernel import Record, inner, kernel
 from wall_env.actions import num_actions
-from wall_env.builder import WORK, builder_action, gain_by_drawing, look_along
+from wall_env.builder import WORK, builder_action, gain_by_drawing, look_along, survey_wall
 from wall_env.encoding import NUM_RANKS, layout, rank_index, read_observation
 from wall_env.engine import (
     DISCARD,
@@ -31,9 +32,14 @@ from wall_env.state import CHOOSE, TURN, VALUE, VIEW
 
 Floats = NDArray[np.float32]
 _KNOWN = 3  # cards that may be placed or taken now: in hand, the top discard, the one below
-# What a card of each rank brings oneself, the next player and each end; prospects; known cards; actions not at a place.
-NUM_GENERAL = 4 * NUM_RANKS + 2 + 3 * _KNOWN + FIRST_BUILD - DRAW
-NUM_AT_PLACE = 10  # for each level: wanted rank, chance, promise, worth; and what the slanting rows beside it would be
+# What a card of each rank brings oneself, the next player and each end; prospects; known cards; actions not at a place;
+# how a card at either end would change the prospects.
+_RANKS, _CARDS, _ACTIONS, _ENDS = 4 * NUM_RANKS + 2, 3 * _KNOWN, FIRST_BUILD - DRAW, 8
+NUM_GENERAL = _RANKS + _CARDS + _ACTIONS + _ENDS
+# For each level: wanted rank, chance, promise, worth; what the slanting rows beside it would be; and how a card there, or
+# (given on level 1) in the base at its left or right, would change the prospects.
+_SLANT, _HERE, _BESIDE = 4, 10, 14
+NUM_AT_PLACE = 22
 
 
 def advise(rules: WallRules, observations: NDArray[np.int8]) -> tuple[Floats, Floats, Floats]:
@@ -43,23 +49,31 @@ def advise(rules: WallRules, observations: NDArray[np.int8]) -> tuple[Floats, Fl
         float32 [B, A], the worth of each action in points, 0 where it is not legal;
         float32 [B, G], the gains by each rank, the prospects and what a draw brings, for oneself and the next player;
             the gains by the cards in hand and on the discard pile; the worth of the actions that are no building;
-        float32 [B, W', L * 10], for each position, up to the widest own wall, and each level the rank wanted there (in
-            13ths), the chance that it comes, the points expected of what stands on it, and what building there is
-            worth; at the first position also what would stand along the left edge if the card in hand, or the top
-            discard, were added there: the rank wanted, the chance that it comes, and that all below it does, too; at
-            the last position the same for the right edge.
+        float32 [B, W', L * 10], for each position, up to the last that is not empty in all rows, and each level the
+            rank wanted there (in 13ths), the chance that it comes, the points expected of what stands on it, and what
+            building there is worth; at the first position also what would stand along the left edge if the card in
+            hand, or the top discard, were added there: the rank wanted, the chance that it comes, and that all below
+            it does, too; at the last position the same for the right edge.
         Points are given as log(1 + x) but in the first array. All is 0 where the viewer is not to move.
     """
     count, levels = len(observations), rules.num_levels
     values = np.zeros((count, num_actions(rules)), np.float32)
     general = np.zeros((count, NUM_GENERAL), np.float32)
-    widest = int(observations[:, layout(rules).slices["width"].start].max(initial=1))
+    widest = _widest(rules, observations)
     places = np.zeros((count, widest, levels, NUM_AT_PLACE), np.float32)
     view = np.zeros(1, VIEW)
     for name in ("num_players", "num_decks", "jokers_per_deck", "width_limit", "num_levels"):
         view[name] = getattr(rules, name)
     _advise(np.ascontiguousarray(observations), view, values, general, places)
     return values, general, places.reshape(count, widest, levels * NUM_AT_PLACE)
+
+
+def _widest(rules: WallRules, observations: NDArray[np.int8]) -> int:
+    """The number of positions of the own wall that are not empty in all rows, at least 1."""
+    pieces = layout(rules).slices
+    own = observations[:, pieces["wall"].start :][:, : rules.num_cells].any(axis=0)
+    position = np.concatenate([np.arange(rules.width_limit - level) for level in range(rules.num_levels + 1)])
+    return int(max(1 + position[own].max(initial=0), observations[:, pieces["width"].start].max(initial=1)))
 
 
 @kernel
@@ -79,10 +93,17 @@ def _advise(
             values[row, chosen] = 1
             continue
         _write_values(v, w, values[row])
-        _write_general(w, gain_by_drawing(unseen, widen(unseen.sum()), w), general[row])
-        _write_known(v, w, values[row], general[row, 4 * NUM_RANKS + 2 :])
+        by_drawing = gain_by_drawing(unseen, widen(unseen.sum()), w)
+        _write_general(w, by_drawing, general[row])
+        _write_known(v, w, values[row], general[row, _RANKS:])
         _write_places(v, w, places[row])
-        _write_slants(v, w, places[row])
+        card = v.in_hand
+        if card == NO_CARD and v.discard_size > 0:
+            card = v.discard[v.discard_size - 1]
+            v.discard_size -= 1
+        if card != NO_CARD:
+            _write_slants(v, w, card, places[row])
+            _look_ahead(v, w, card, unseen, by_drawing, general[row, _RANKS + _CARDS + _ACTIONS :], places[row])
 
 
 @inner
@@ -153,13 +174,10 @@ def _write_places(v: Record, w: Record, places: Floats) -> None:
 
 
 @inner
-def _write_slants(v: Record, w: Record, places: Floats) -> None:
+def _write_slants(v: Record, w: Record, card: int, places: Floats) -> None:
     """Along both edges, for the card that is to be placed or may be taken."""
-    card = v.in_hand
-    if card == NO_CARD and v.discard_size > 0:
-        card = v.discard[v.discard_size - 1]
     width = widen(v.width[0])
-    if card == NO_CARD or is_joker(card) or width == v.width_limit:
+    if is_joker(card) or width == v.width_limit:
         return
     for end in (LEFT, RIGHT):
         position = 0 if end == LEFT else width - 1
@@ -168,7 +186,59 @@ def _write_slants(v: Record, w: Record, places: Floats) -> None:
         w.slant[:] = 0
         look_along(v, width, end, rank_of(card), 0.0, w)
         for level in range(1, min(len(w.slant), places.shape[1] + 1)):
-            first = 4 + 3 * (end - LEFT)
+            first = _SLANT + 3 * (end - LEFT)
             places[position, level - 1, first] = w.slant[level, 0] / 13
             places[position, level - 1, first + 1] = w.slant[level, 1]
             places[position, level - 1, first + 2] = w.slant[level, 2]
+
+
+@inner
+def _look_ahead(v: Record, w: Record, card: int, unseen: Ints, by_drawing: float, ends: Floats, places: Floats) -> None:
+    """What the own wall would promise with the card in each place where it may go; the view is not to be used again."""
+    before, cards_left = w.prospects, widen(unseen.sum())
+    for level in range(1, v.height[0] + 1):
+        for position in range(places_on(v, 0, level)):
+            rank = wanted_rank(v, 0, level, position)
+            if rank == 0 or not (is_joker(card) or rank_of(card) == rank):
+                continue
+            height = v.height[0]
+            v.wall[0, level, position] = rank
+            v.height[0] = max(height, level + 1)
+            survey_wall(v, 0, cards_left, w)
+            gain = (1 << (level - 1)) + w.prospects - before
+            _write_change(
+                v, w, gain, gain_by_drawing(unseen, cards_left, w) - by_drawing, places[position, level - 1, _HERE:]
+            )
+            v.wall[0, level, position] = 0
+            v.height[0] = height
+    width = widen(v.width[0])
+    if is_joker(card) or width == v.width_limit:
+        return
+    for end in (RIGHT, LEFT):
+        position = 0 if end == LEFT else width - 1
+        if rank_of(card) + v.wall[0, 0, position] > HIGHEST_SUM:
+            continue
+        if end == LEFT:
+            for level in range(v.height[0]):
+                for k in range(width - level, 0, -1):
+                    v.wall[0, level, k] = v.wall[0, level, k - 1]
+                v.wall[0, level, 0] = 0
+            v.wall[0, 0, 0] = rank_of(card)
+        else:
+            v.wall[0, 0, width] = rank_of(card)
+        v.width[0] = width + 1
+        survey_wall(v, 0, cards_left, w)
+        change = ends[4 * (end - LEFT) :][:4]
+        _write_change(v, w, w.prospects - before, gain_by_drawing(unseen, cards_left, w) - by_drawing, change)
+        places[position, 0, _BESIDE + 4 * (end - LEFT) :][:4] = change
+        v.width[0] = width
+        v.wall[0, 0, width] = 0
+
+
+@inner
+def _write_change(v: Record, w: Record, gain: float, by_drawing: float, out: Floats) -> None:
+    """What changes, and what the two upper cards of the discard pile would then bring."""
+    out[0] = _scaled(gain)
+    out[1] = _scaled(by_drawing)
+    for k in range(min(2, widen(v.discard_size))):
+        out[2 + k] = _scaled(w.gain[rank_index(v.discard[v.discard_size - 1 - k])])
