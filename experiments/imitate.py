@@ -31,13 +31,11 @@ from wall_env.actions import mirrors
 _UNITS = {"piles-v0": 20.0, "wall-v0": 0.25}  # points: how far apart the values of good and bad actions are
 _BATCH = 512
 _MEAN_WEIGHT = 0.03  # of a position's mean value in the loss
-_NEAR = float(
-    __import__("os").environ.get("NEAR", "4")
-)  # units below the best action, from where on values do not matter
+_NEAR = 4.0  # units below the best action, from where on values do not matter
 _HELD_OUT = 20  # every so many-th file is kept for testing
 # Adam's highest learning rate, of a fresh network and of one that was trained before: it rises for a tenth of the time
 # and then falls along half a cosine.
-_RATE, _FURTHER_RATE = 2e-3, float(__import__("os").environ.get("RATE", "5e-4"))
+_RATE, _FURTHER_RATE = 2e-3, 1e-3
 METHOD = "imitate"  # in the networks that come from here: their values are points
 
 

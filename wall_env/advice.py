@@ -36,8 +36,8 @@ _KNOWN = 3  # cards that may be placed or taken now: in hand, the top discard, t
 # how a card at either end would change the prospects.
 _RANKS, _CARDS, _ACTIONS, _ENDS = 4 * NUM_RANKS + 2, 3 * _KNOWN, FIRST_BUILD - DRAW, 8
 NUM_GENERAL = _RANKS + _CARDS + _ACTIONS + _ENDS
-# For each level: wanted rank, chance, promise, worth; what the slanting rows beside it would be; and how a card there, or
-# (given on level 1) in the base at its left or right, would change the prospects.
+# For each level: wanted rank, chance, promise, worth; what the slanting rows beside it would be; how a card there would
+# change the prospects; and how one in the base at its left or right would, which is given on level 1.
 _SLANT, _HERE, _BESIDE = 4, 10, 14
 NUM_AT_PLACE = 22
 
