@@ -1,6 +1,7 @@
 """`python -m experiments label`: positions with what search thinks of every action, to learn from.
 
-The games are played by the search itself, with some random moves for variety. In Wall a network may go on in its trials
+The games are played by the search itself, or by an agent that is to learn from its own games (as in Ross, Gordon and
+Bagnell, "DAgger", AISTATS 2011), with some random moves for variety. In Wall a network may go on in its trials
 (expert iteration; Anthony, Tian and Barber, NeurIPS 2017). A folder is filled file by file; what is there already is
 kept, so an interrupted run goes on where it was, and more positions can be added later.
 """
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import make_agent, piles_pimc, wall_mcts, wall_policy_mcts
+from agents.agent import Agent
 from agents.network_agent import NetworkAgent
 from cardtable.chance import LABEL, below, draw_each, lane_seeds
 from cardtable.game import Game, Views, make_game
@@ -40,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policy", help="Wall: a network, shipped or a file, that plays the games of the search (default: builder)"
     )
+    parser.add_argument("--player", help="an agent that plays the games (default: the search, by its values)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the games (default 0)")
     parser.add_argument("--threads", type=int, default=2, help="files made at a time (default 2)")
     parser.add_argument("--out", type=Path, required=True, help="the folder")
@@ -56,6 +59,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.policy is not None:
         search = _by_policy(game, arguments.policy)
         settings |= {"policy": arguments.policy, "weights": fingerprint(f"policy:{arguments.policy}")}
+    player = None
+    if arguments.player is not None:
+        player = make_agent(arguments.player, game)
+        settings |= {"player": arguments.player, "player's files": fingerprint(arguments.player)}
     _claim(folder, settings)
     count = -(-arguments.positions // _PER_FILE)
     seeds = lane_seeds(arguments.seed, count)
@@ -63,8 +70,10 @@ def run(arguments: argparse.Namespace) -> None:
     progress = bar(count * _PER_FILE, "labelling", unit="position", initial=(count - len(missing)) * _PER_FILE)
     # The kernels release the GIL, so threads keep all cores busy.
     with ThreadPoolExecutor(arguments.threads) as pool:
-        jobs = [pool.submit(_make_file, game, search, folder, number, seeds[number], arguments.playouts, progress)
-                for number in missing]  # fmt: skip
+        jobs = [
+            pool.submit(_make_file, game, search, player, folder, number, seeds[number], arguments.playouts, progress)
+            for number in missing
+        ]
         try:
             for job in jobs:
                 job.result()
@@ -104,7 +113,14 @@ def _file(folder: Path, number: int) -> Path:
 
 
 def _make_file(
-    game: Game, search: _Search, folder: Path, number: int, seed: np.uint64, playouts: int, progress: Any
+    game: Game,
+    search: _Search,
+    player: Agent | None,
+    folder: Path,
+    number: int,
+    seed: np.uint64,
+    playouts: int,
+    progress: Any,
 ) -> None:
     """Play games and write the views of `_PER_FILE` decisions and the values of their actions."""
     states = game.new_states(draw_each(np.full(_LANES, seed), LABEL, np.arange(_LANES)))
@@ -117,7 +133,7 @@ def _make_file(
         seeds = draw_each(np.full(_LANES, seed), LABEL, _PER_FILE + first + np.arange(_LANES))
         found = search(game, views[part], playouts, seeds)
         values[part] = found
-        actions = np.nanargmax(found, axis=1)
+        actions = np.nanargmax(found, axis=1) if player is None else player.act(views[part])
         random = np.array([below(each, LABEL, 0, 100) < _RANDOM_MOVES for each in seeds])
         actions[random] = game.policy_actions(views[part][random], seeds[random], "random")
         game.step(states, actions)

@@ -29,6 +29,7 @@ from agents import make_agent
 from agents.agent import Agent
 from agents.network import ONE_COLOUR, Network, check_made_for, describe_game
 from agents.network_agent import load_network
+from agents.places import places_of
 from agents.policy import ActorCritic, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from agents.torch_networks import to_module, to_network, widths_of
@@ -64,7 +65,7 @@ class Config:
         seed: seed of games and network.
         start: a network (.npz) that the policy begins as; its sizes take the place of `widths`.
         temperature: the values of a network of `imitate` are divided by so many points to become logits.
-        critic_updates: after a start from a network, so many updates fit the critic alone.
+        critic_updates: if the policy begins as a network, or as "builder" in Wall, so many updates fit only the critic.
         lanes: games played side by side.
         steps: decisions in each lane between updates.
         batch_size: decisions that a step of the optimiser learns from.
@@ -436,7 +437,8 @@ class Training:
         """Play, then learn from it; return what there is to log, times in seconds."""
         model, config = self.model, self.config
         self._draw_opponents()
-        self.policy.actor.requires_grad_(config.start is None or self._updates >= config.critic_updates)
+        knows_nothing = config.start is None and not (places_of(self.game).advised and len(config.widths) == 3)
+        self.policy.actor.requires_grad_(knows_nothing or self._updates >= config.critic_updates)
         steps = config.steps
         if config.decisions is not None:  # the last update may be smaller
             steps = min(steps, -(-(config.decisions - self.decisions) // config.lanes))

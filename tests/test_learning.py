@@ -20,7 +20,8 @@ from experiments.__main__ import main as command
 from piles_env import PilesGame, PilesRules
 from wall_env import WallGame, WallRules
 from wall_env.advice import advise
-from wall_env.state import CHOOSE
+from wall_env.engine import LEFT, RIGHT
+from wall_env.state import CHOOSE, PLACE
 
 
 @pytest.fixture(scope="module")
@@ -269,6 +270,25 @@ def test_labels_of_wall_go_on_through_many_games(tmp_path: Path) -> None:
     assert command([*words, "--out", str(tmp_path / "runs")]) == 0
     again = load_network(tmp_path / "runs" / "wall-2p-imitate-2" / "policy.npz", game)
     assert again.about["training"]["start"] == load_network(path, game).about["training"]
+
+
+def test_an_agent_can_play_the_games_that_are_labelled(tmp_path: Path) -> None:
+    words = ["label", "wall", "--positions", "2000", "--playouts", "1", "--out", str(tmp_path)]
+    assert command([*words, "--player", "builder"]) == 0
+    assert command([*words, "--player", "greedy"]) == 1
+    game, files = label.load(tmp_path)
+    with np.load(files[0]) as file:
+        views = file["views"].view(game.view_dtype)
+    # Ten games side by side: each position follows from that ten places before it by builder's choice or a random one.
+    as_played = 0
+    for k in range(len(views) - 10):
+        if views["phase"][k] == PLACE and views["to_move"][k + 10] != views["to_move"][k]:
+            action = game.policy_actions(views[k : k + 1], lane_seeds(0, 1), "builder")[0]
+            grown = views["width"][k + 10][views["seat"][k]] - views["width"][k][views["seat"][k]]
+            as_played += grown == (action in (LEFT, RIGHT))
+        elif views["phase"][k] == PLACE:
+            as_played += 1
+    assert as_played > 0.85 * (views["phase"][:-10] == PLACE).sum()
 
 
 def test_wrong_starts_and_policies_are_refused(
