@@ -70,7 +70,7 @@ def _pool(x: Floats, active: NDArray[np.bool_], divisor: float, pooled: Floats) 
 def _forward(
     observations: NDArray[np.int8], advised: Floats, general_advice: Floats, sizes: Floats,
     factor: Floats, place_of: Ints, row_of: Ints, ranks: int,
-    related: Ints, near: Ints, divisor: float, actions: Ints, ends: Ints, general: Ints,
+    related: Ints, divisor: float, actions: Ints, ends: Ints, general: Ints,
     rest: Floats, rest_bias: Floats, own: Floats, beside: Floats,
     mix_own: Floats, mix_bias: Floats, mix_beside: Floats, mix_context: Floats,
     at_place: Floats, at_place_bias: Floats, hidden: Floats, hidden_bias: Floats,
@@ -85,7 +85,7 @@ def _forward(
     context = np.empty((1, rest.shape[1] + (1 + len(ends)) * mixed), np.float32)
     known = context[:, : rest.shape[1]]
     common, unit = np.empty((1, mixed), np.float32), np.empty((1, hidden.shape[1]), np.float32)
-    card = np.empty((places, at_place.shape[1]), np.float32)
+    card, value_at_end = np.empty((places, at_place.shape[1]), np.float32), np.empty(len(ends), np.float32)
     other = np.empty((1, elsewhere.shape[1]), np.float32)
     for row in range(len(observations)):
         active[:] = False
@@ -137,7 +137,7 @@ def _forward(
                 second[place] = common[0]
         _multiply(first, mix_own, second)
         _multiply(first, mix_beside, second_beside)
-        _gather(near, active, second_beside, second)
+        _gather(related, active, second_beside, second)
         _rectify(second)
         _pool(second, active, divisor, context[0, rest.shape[1] : rest.shape[1] + mixed])
         card[:] = at_place_bias
@@ -145,9 +145,11 @@ def _forward(
         for k in range(len(ends)):
             at_end = context[0, rest.shape[1] + (1 + k) * mixed :][:mixed]
             at_end[:] = np.float32(0)
+            value_at_end[k] = at_place_bias[actions.shape[1] + k]
             for place in range(places):
                 if active[place] and not _has_neighbour(related, active, place, ends[k, 1]):
                     at_end[:] = second[place]
+                    value_at_end[k] = card[place, actions.shape[1] + k]
         unit[0] = hidden_bias
         _multiply(context, hidden, unit)
         _rectify(unit)
@@ -158,11 +160,7 @@ def _forward(
                 if actions[place, j] >= 0:
                     values[row, actions[place, j]] = scale * card[place, j]
         for k in range(len(ends)):
-            value = at_place_bias[actions.shape[1] + k]
-            for place in range(places):
-                if active[place] and not _has_neighbour(related, active, place, ends[k, 1]):
-                    value = card[place, actions.shape[1] + k]
-            values[row, ends[k, 0]] = scale * value
+            values[row, ends[k, 0]] = scale * value_at_end[k]
         for j in range(len(general)):
             values[row, general[j]] = scale * other[0, j]
         for j in range(advised.shape[1]):
@@ -189,8 +187,7 @@ class PlaceNetwork(Network):
         self._advise = places.advise
         self._arguments = (
             found["body.factor"], place_of, row_of, places.ranks,
-            related_places(places.adjacent), related_places(places.adjacent[: places.near]),
-            float(places.pool), places.actions, places.ends, places.general,
+            related_places(places.adjacent), float(places.pool), places.actions, places.ends, places.general,
             self._transposed("body.rest"), found["body.rest.bias"],
             self._transposed("body.own"), self._transposed("body.beside"),
             self._transposed("body.mix_own"), found["body.mix_own.bias"],

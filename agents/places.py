@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.network import Floats
 from cardtable.game import Game, Ints
 from piles_env import PilesGame
 from piles_env.engine import NEIGHBOURS, NUM_KINDS
@@ -20,8 +21,6 @@ from wall_env.actions import encode_build
 from wall_env.advice import NUM_AT_PLACE, NUM_GENERAL, advise
 from wall_env.encoding import NUM_RANKS
 from wall_env.engine import LEFT, RIGHT
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -34,16 +33,16 @@ class Places:
         ranks: 0 if these numbers are sizes; otherwise they are categories, 0 for none and 1 to `ranks`.
         others: int64 [G], the indices of further numbers.
         adjacent: float32 [R, P, P], for each of R relations 1 where the second place is so related to the first.
-        near: how many of these relations, from the first, the second layer looks along, too.
         pool: what sums over all places are divided by: about the number of those that are not empty.
         actions: int64 [P, K], the actions at each place, in one order for all; -1 where a place lacks one.
         ends: int64 [E, 2], actions and relations: such an action belongs to the place that has no neighbour in that
             relation, which depends on the position.
         general: int64 [N], all other actions.
         hidden: units of the layer from which the values of those are computed.
+        unit: how far apart the values of good and bad actions are, in points.
         advise: what a rule of thumb makes of observations int8 [B, D]: float32 [B, A], to which the network's values
-            are added; float32 [B, G'], further numbers; float32 [B, P', M], further sizes about each place up to the
-            last that is not empty in all rows. In Piles there is none, and all three are empty.
+            are added, in units; float32 [B, G'], further numbers; float32 [B, P', M], further sizes about each place up
+            to the last that is not empty in all rows. In Piles there is none, and all three are empty.
         advice: G' and M.
     """
 
@@ -51,12 +50,12 @@ class Places:
     ranks: int
     others: Ints
     adjacent: NDArray[np.float32]
-    near: int
     pool: float
     actions: Ints
     ends: Ints
     general: Ints
     hidden: int
+    unit: float
     advise: Callable[[NDArray[np.int8]], tuple[Floats, Floats, Floats]]
     advice: tuple[int, int] = (0, 0)
 
@@ -94,12 +93,12 @@ def _piles(game: PilesGame) -> Places:
         ranks=0,
         others=np.setdiff1d(np.arange(game.layout.size), cells),
         adjacent=np.array([beside], np.float32),
-        near=1,
         pool=NUM_PILES,
         actions=actions,
         ends=np.empty((0, 2), np.int64),
         general=np.arange(actions.size, game.num_actions),
         hidden=64,
+        unit=20.0,
         advise=_no_advice,
     )
 
@@ -117,7 +116,7 @@ _SEEN = (
     *("phase", "in_hand", "from_discard", "wanted", "unseen", "discard_top", "score", "idle"),
     *("deck_size", "discard_size", "width"),
 )
-_POINTS = 0.25  # the difference between good and bad actions, as a unit of builder's values
+_WALL_UNIT = 0.25
 _STEPS = -1, 1  # the other positions that a position sees
 
 
@@ -139,12 +138,12 @@ def _wall(game: WallGame) -> Places:
         ranks=NUM_RANKS - 1,  # without the joker, which counts as the card that it stands for
         others=np.concatenate([index[name].ravel() for name in _SEEN]),
         adjacent=np.array([np.eye(width, k=step) for step in _STEPS], np.float32),
-        near=2,
         pool=8,
         actions=actions,
         ends=np.array([(LEFT, 0), (RIGHT, 1)]),
         general=np.arange(LEFT),
         hidden=128,
+        unit=_WALL_UNIT,
         advise=partial(_wall_advice, rules),
         advice=(NUM_GENERAL, NUM_AT_PLACE * levels),
     )
@@ -152,4 +151,4 @@ def _wall(game: WallGame) -> Places:
 
 def _wall_advice(rules: WallRules, observations: NDArray[np.int8]) -> tuple[Floats, Floats, Floats]:
     values, general, places = advise(rules, observations)
-    return values / np.float32(_POINTS), general, places
+    return values / np.float32(_WALL_UNIT), general, places

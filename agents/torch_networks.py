@@ -36,7 +36,13 @@ class _Body(nn.Module):
 
 
 class _Head(nn.Module):
-    """Multiplies what it computes by `scale`: a network learns best if its own numbers are near 1."""
+    """Multiplies what it computes by `scale`: a network learns best if its own numbers are near 1.
+
+    Attributes:
+        advised: whether it begins as a rule of thumb, to whose values its own are added.
+    """
+
+    advised = False
 
     def __init__(self, scale: float) -> None:
         super().__init__()
@@ -140,14 +146,14 @@ class PlaceBody(_Body):
         for name, array in ("cells", cells), ("others", places.others), ("adjacent", places.adjacent):
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
         self.register_buffer("cell_factor", nn.functional.pad(self.factor, (0, 1))[self.cells], persistent=False)
-        self._ranks, self._near, self._pool, self._width = places.ranks, places.near, places.pool, width
+        self._ranks, self._pool, self._width = places.ranks, places.pool, width
         self._advise, (general, sizes) = places.advise, places.advice
         inputs = cells.shape[1] * max(1, places.ranks) + sizes
         self.rest = nn.Linear(len(places.others) + general, width + context)
         self.own = nn.Linear(inputs, width, bias=False)
         self.beside = nn.Linear(inputs, len(places.adjacent) * width, bias=False)
         self.mix_own = nn.Linear(width, mixed)
-        self.mix_beside = nn.Linear(width, places.near * mixed, bias=False)
+        self.mix_beside = nn.Linear(width, len(places.adjacent) * mixed, bias=False)
         self.mix_context = nn.Linear(width + context, mixed, bias=False)
         self._ends = places.ends[:, 1].tolist()
         self.summary = (len(self._ends) + 1) * mixed + width + context
@@ -177,9 +183,9 @@ class PlaceBody(_Body):
     def _gather(self, shares: Tensor) -> Tensor:
         """For each place the sum of the shares [B, P, R * J] of the related ones, one share for each relation."""
         games, count, size = shares.shape
-        relations = self._near if size != self.beside.out_features else len(self.adjacent)
+        relations = len(self.adjacent)
         parts = shares.reshape(games, count, relations, size // relations)
-        return torch.einsum("rpq,bqrj->bpj", self.adjacent[:relations, :count, :count], parts)
+        return torch.einsum("rpq,bqrj->bpj", self.adjacent[:, :count, :count], parts)
 
     def _at_end(self, relation: int, there: Tensor, features: Tensor) -> Tensor:
         """The features [B, J] of the place that has no neighbour in a relation."""
@@ -204,6 +210,7 @@ class PlaceHead(_Head):
         self.at_place = nn.Linear(mixed, places.actions.shape[1] + self._ends)
         self.hidden = nn.Linear(context + (1 + self._ends) * mixed, places.hidden)
         self.elsewhere = nn.Linear(places.hidden, len(places.general))
+        self.advised = places.advised
         self._advice = game.num_actions if places.advised else 0
         if places.advised:
             for layer in (self.at_place, self.elsewhere):
@@ -224,7 +231,7 @@ class PlaceHead(_Head):
         of_places = nn.functional.pad(of_places, (0, 0, 0, self._places - of_places.shape[1])) + bias[0]
         of_ends = (ends.reshape(len(features), self._ends, self._mixed) * weight[1]).sum(dim=2) + bias[1]
         values = torch.cat([of_places.flatten(1), of_ends, self.elsewhere(hidden)], dim=1)[:, self.order]
-        return self.scale * (values + advice if self._advice else values)
+        return self.scale * (values + advice if self.advised else values)
 
 
 def new_module(game: Game, widths: Sequence[int], scale: float = 1.0, one_colour: bool = False) -> Module:

@@ -32,7 +32,7 @@ _BY_DRAW, _BY_ALL_DRAWS = 0.6, 9.0  # all players' together
 
 
 @inner
-def share(s: Record, seat: int, player: int) -> float:
+def _share(s: Record, seat: int, player: int) -> float:
     """The weight of a player's points in a seat's margin: his own less the mean of the others'."""
     return 1.0 if player == seat else -1.0 / (s.num_players - 1)
 
@@ -46,10 +46,7 @@ def play_on(s: Record, action: int, seat: int, turns: int, unseen: Ints, w: Reco
     if action == engine.DRAW:
         builder_action(s, unseen, w)  # for `luck`
     while True:
-        player = widen(s.to_move)
-        engine.play(s, action)
-        if action == engine.DRAW:
-            luck += share(s, seat, player) * w.luck[rank_index(s.in_hand)]
+        luck += play(s, action, seat, w)
         if s.to_move < 0:
             break
         count_deck(s, unseen)
@@ -58,11 +55,19 @@ def play_on(s: Record, action: int, seat: int, turns: int, unseen: Ints, w: Reco
             if turns > _ROUNDS * s.num_players and unseen.sum() >= _LAST_CARDS:
                 break
         action = builder_action(s, unseen, w)
-    return _expected_margin(s, seat, unseen, w) - luck
+    return expected_margin(s, seat, unseen, w) - luck
 
 
 @inner
-def _expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
+def play(s: Record, action: int, seat: int, w: Record) -> float:
+    """Carry out an action; what the luck of a draw, which "builder" has just reckoned, adds to a seat's margin."""
+    player = widen(s.to_move)
+    engine.play(s, action)
+    return _share(s, seat, player) * w.luck[rank_index(s.in_hand)] if action == engine.DRAW else 0.0
+
+
+@inner
+def expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
     """The margin that a seat has at the end of a game, or may expect at the end of a turn; `unseen` is the deck."""
     margin = 0.0
     cards_left = widen(unseen.sum())
@@ -73,7 +78,7 @@ def _expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
             survey_wall(s, player, cards_left, w)
             draws = min(_BY_ALL_DRAWS, _BY_DRAW * cards_left) / s.num_players
             points += _BY_PROSPECTS * w.prospects + draws * gain_by_drawing(unseen, cards_left, w)
-        margin += share(s, seat, player) * points
+        margin += _share(s, seat, player) * points
     return margin
 
 

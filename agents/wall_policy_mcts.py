@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.network_agent import NetworkAgent
-from agents.wall_mcts import play_on, share
-from cardtable.bits import widen
+from agents.wall_mcts import expected_margin, play, play_on
 from cardtable.chance import WORLD, draw_each
 from cardtable.game import Game, Ints, States, Views
 from cardtable.kernel import kernel
 from wall_env import engine
 from wall_env.builder import WORK, builder_action
-from wall_env.encoding import NUM_RANKS, rank_index
+from wall_env.encoding import NUM_RANKS
 from wall_env.policies import count_deck
 from wall_env.state import CHOOSE, PLACE
 
@@ -37,13 +36,10 @@ def _play(
     for k in range(len(live)):
         lane, w = live[k], scratch[0]
         s = states[lane]
-        player = widen(s.to_move)
         if actions[k] == engine.DRAW:
             count_deck(s, unseen)
             builder_action(s, unseen, w)  # for `luck`
-        engine.play(s, actions[k])
-        if actions[k] == engine.DRAW:
-            luck[lane] += share(s, seats[lane], player) * w.luck[rank_index(s.in_hand)]
+        luck[lane] += play(s, actions[k], seats[lane], w)
         if s.phase != PLACE:
             turns[lane] += 1
         done[lane] = s.to_move < 0 or turns[lane] == s.num_players
@@ -55,12 +51,10 @@ def _margins(states: States, seats: Ints, turns: Ints, out: NDArray[np.float64])
     unseen = np.empty(NUM_RANKS, np.int64)
     for lane in range(len(states)):
         s, w = states[lane], scratch[0]
+        count_deck(s, unseen)
         if s.to_move < 0:
-            out[lane] = 0.0
-            for player in range(s.num_players):
-                out[lane] += share(s, seats[lane], player) * s.score[player]
+            out[lane] = expected_margin(s, seats[lane], unseen, w)
         else:
-            count_deck(s, unseen)
             out[lane] = play_on(s, builder_action(s, unseen, w), seats[lane], turns[lane], unseen, w)
 
 

@@ -7,9 +7,8 @@ Positions are turned into their images by the game's symmetries at random.
 import argparse
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from agents.network import Network
 from agents.network_agent import NetworkAgent, load_network
-from agents.torch_networks import Module, new_module, to_module, to_network, widths_of
+from agents.places import places_of
+from agents.torch_networks import new_module, to_module, to_network, widths_of
 from cardtable.game import Game
 from experiments import label
 from experiments.evaluate import write_result
@@ -28,7 +28,6 @@ from piles_env import PilesGame
 from wall_env import WallGame
 from wall_env.actions import mirrors
 
-_UNITS = {"piles-v0": 20.0, "wall-v0": 0.25}  # points: how far apart the values of good and bad actions are
 _BATCH = 512
 _MEAN_WEIGHT = 0.03  # of a position's mean value in the loss
 _NEAR = 4.0  # units below the best action, from where on values do not matter
@@ -58,45 +57,37 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.epochs < 1:
         raise ValueError(f"--epochs must be at least 1, not {arguments.epochs}")
     game, files = label.load(arguments.labels)
+    start = None if arguments.start is None else _start(game, arguments.start)
     folder = new_folder(arguments.out, f"{game.name.partition('-')[0]}-{game.num_players}p-imitate")
     with torch_settings(arguments.threads):
-        module, before = _begin(game, arguments)
-        network = fit(game, files, module, before, arguments.epochs, arguments.seed, arguments.labels)
+        network = fit(game, files, start, arguments.widths, arguments.epochs, arguments.seed, arguments.labels)
     path = folder / "policy.npz"
     write_atomically(path, network.save)
     print(f"saved as {path} ({path.stat().st_size / 1e6:.2f} MB); {json.dumps(network.about['training'])}")
     print(write_result(game, "network", NetworkAgent(game, network), game.policies, arguments.deals, folder))
 
 
-def _begin(game: Game, arguments: argparse.Namespace) -> tuple[Module, Mapping[str, Any] | None]:
-    """The network to fit, and how it was trained before (None: it is fresh)."""
-    torch.manual_seed(arguments.seed)
-    if arguments.start is None:
-        return new_module(game, arguments.widths, _UNITS[game.name]), None
-    network = load_network(arguments.start, game)
-    before = network.about["training"]
-    if before["method"] != METHOD:
-        raise ValueError(f"{str(arguments.start)!r} has values that are no points; begin with a network of `imitate`")
-    return to_module(game, network), before
+def _start(game: Game, path: Path) -> Network:
+    """The network to begin with."""
+    network = load_network(path, game)
+    if network.about["training"]["method"] != METHOD:
+        raise ValueError(f"{str(path)!r} has values that are no points; begin with a network of `imitate`")
+    return network
 
 
 def fit(
-    game: Game,
-    files: list[Path],
-    module: Module,
-    before: Mapping[str, Any] | None,
-    epochs: int,
-    seed: int,
-    labels: Path,
+    game: Game, files: list[Path], start: Network | None, widths: list[int], epochs: int, seed: int, labels: Path
 ) -> Network:
-    """Fit a network to the files of a folder of labels, all of which are in memory; `before`: how it was trained."""
+    """Fit a network, fresh or begun with `start`, to the files of a folder of labels, all of which are in memory."""
+    torch.manual_seed(seed)
     train = [file for k, file in enumerate(files) if k % _HELD_OUT] or files
-    unit = _UNITS[game.name]
+    unit = places_of(game).unit
+    module = new_module(game, widths, unit) if start is None else to_module(game, start)
     batches = _Batches(game, train, seed)
     steps = epochs * (batches.positions // _BATCH)
     optimiser = torch.optim.Adam(module.parameters(), fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, _RATE if before is None else _FURTHER_RATE, steps, pct_start=0.1
+        optimiser, _RATE if start is None else _FURTHER_RATE, steps, pct_start=0.1
     )
     progress = bar(steps, "fitting", unit="batch")
     began, losses = time.monotonic(), []
@@ -119,9 +110,9 @@ def fit(
     made = json.loads((labels / "labels.json").read_text())
     training = {
         "method": METHOD, "positions": batches.positions, "playouts": made["playouts"],
-        "seeds": [made["seed"], seed], "epochs": epochs, "widths": widths_of(to_network(game, module, {})),
+        "seeds": [made["seed"], seed], "epochs": epochs, "widths": widths if start is None else widths_of(start),
         "loss": round(float(np.mean(losses[-200:])), 5), "held-out loss": round(float(error), 5),
-        "seconds": round(time.monotonic() - began), "start": before,
+        "seconds": round(time.monotonic() - began), "start": None if start is None else start.about["training"],
     }  # fmt: skip
     return to_network(game, module, training)
 

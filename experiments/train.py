@@ -29,7 +29,6 @@ from agents import make_agent
 from agents.agent import Agent
 from agents.network import ONE_COLOUR, Network, check_made_for, describe_game
 from agents.network_agent import load_network
-from agents.places import places_of
 from agents.policy import ActorCritic, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from agents.torch_networks import to_module, to_network, widths_of
@@ -437,7 +436,7 @@ class Training:
         """Play, then learn from it; return what there is to log, times in seconds."""
         model, config = self.model, self.config
         self._draw_opponents()
-        knows_nothing = config.start is None and not (places_of(self.game).advised and len(config.widths) == 3)
+        knows_nothing = config.start is None and not self.policy.actor.head.advised
         self.policy.actor.requires_grad_(knows_nothing or self._updates >= config.critic_updates)
         steps = config.steps
         if config.decisions is not None:  # the last update may be smaller

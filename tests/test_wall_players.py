@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from agents import make_agent
 from cardtable.chance import lane_seeds
 from cardtable.game import Game, States
+from cardtable.kernel import kernel
 from experiments.match import play_match
 from wall_env import WallGame, WallRules
 from wall_env.actions import encode_build, mirrors
+from wall_env.encoding import read_observation, write_observation
 from wall_env.engine import LEFT, LOWEST_START, RIGHT
 from wall_env.state import PLACE, TURN
 
@@ -47,6 +49,27 @@ def positions(game: Game, count: int, seed: int) -> States:
         states[over] = game.new_states(lane_seeds(seed + 1000 + tick, int(over.sum())))
         tick += 1
     return np.concatenate(found)[:count]
+
+
+@kernel
+def _read_and_write(observations: np.ndarray, views: np.ndarray, out: np.ndarray) -> None:
+    for row in range(len(observations)):
+        read_observation(observations[row], views[row])
+        write_observation(views[row], out[row])
+
+
+@ALL_OPTIONS
+def test_a_view_that_is_read_from_an_observation_has_the_same_observation(options: dict[str, Any]) -> None:
+    game = WallGame(WallRules(**options))
+    states = positions(game, 64, seed=3)
+    for seat in range(game.num_players):
+        expected, _ = game.show(states, np.full(len(states), seat))
+        views = game.empty_views(len(states))
+        for name in ("num_players", "num_decks", "jokers_per_deck", "width_limit", "num_levels"):
+            views[name] = getattr(game.rules, name)
+        found = np.empty_like(expected)
+        _read_and_write(expected, views, found)
+        assert (found == expected).all()
 
 
 @BOTH

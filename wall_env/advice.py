@@ -4,6 +4,8 @@ An observation tells all that "builder" looks at, so this adds no knowledge. It 
 reckoned: which card each place above the base will want, how likely it comes, and what it may lead to.
 """
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,18 +14,20 @@ from cardtable.cards import NO_CARD, rank_of
 from cardtable.game import Ints
 from cardtable.kernel import Record, inner, kernel
 from wall_env.actions import num_actions
-from wall_env.builder import WORK, builder_action, gain_by_drawing, look_along, survey_wall
+from wall_env.builder import WORK, builder_action, gain_by_drawing, look_along, survey_wall, worth
 from wall_env.encoding import NUM_RANKS, layout, rank_index, read_observation
 from wall_env.engine import (
     DISCARD,
     DRAW,
     FIRST_BUILD,
-    HIGHEST_SUM,
     LEFT,
     RIGHT,
     build_action,
     is_joker,
+    may_build,
+    may_widen,
     places_on,
+    shift_right,
     wanted_rank,
 )
 from wall_env.policies import count_unseen
@@ -46,14 +50,17 @@ def advise(rules: WallRules, observations: NDArray[np.int8]) -> tuple[Floats, Fl
     """What "builder" makes of observations int8 [B, D].
 
     Returns:
-        float32 [B, A], the worth of each action in points, 0 where it is not legal;
+        float32 [B, A], the worth of each action in points; of those that are not legal it says nothing;
         float32 [B, G], the gains by each rank, the prospects and what a draw brings, for oneself and the next player;
-            the gains by the cards in hand and on the discard pile; the worth of the actions that are no building;
-        float32 [B, W', L * 10], for each position, up to the last that is not empty in all rows, and each level the
+            the gains by the cards in hand and on the discard pile; the worth of the actions that are no building; and
+            how the card in hand, or the top discard, at either end would change what the own wall promises, what a
+            draw brings and what the next two discards would;
+        float32 [B, W', L * 22], for each position, up to the last that is not empty in all rows, and each level the
             rank wanted there (in 13ths), the chance that it comes, the points expected of what stands on it, and what
             building there is worth; at the first position also what would stand along the left edge if the card in
             hand, or the top discard, were added there: the rank wanted, the chance that it comes, and that all below
-            it does, too; at the last position the same for the right edge.
+            it does, too; at the last position the same for the right edge; and the changes by that card in each place
+            where it may go.
         Points are given as log(1 + x) but in the first array. All is 0 where the viewer is not to move.
     """
     count, levels = len(observations), rules.num_levels
@@ -72,8 +79,13 @@ def _widest(rules: WallRules, observations: NDArray[np.int8]) -> int:
     """The number of positions of the own wall that are not empty in all rows, at least 1."""
     pieces = layout(rules).slices
     own = observations[:, pieces["wall"].start :][:, : rules.num_cells].any(axis=0)
-    position = np.concatenate([np.arange(rules.width_limit - level) for level in range(rules.num_levels + 1)])
-    return int(max(1 + position[own].max(initial=0), observations[:, pieces["width"].start].max(initial=1)))
+    return int(max(1 + _positions(rules)[own].max(initial=0), observations[:, pieces["width"].start].max(initial=1)))
+
+
+@cache
+def _positions(rules: WallRules) -> Ints:
+    """The position of each place of a wall, level by level, int64 [num_cells]."""
+    return np.concatenate([np.arange(rules.width_limit - level) for level in range(rules.num_levels + 1)])
 
 
 @kernel
@@ -118,10 +130,11 @@ def _write_values(v: Record, w: Record, values: Floats) -> None:
     if not is_joker(v.in_hand):
         for end in (LEFT, RIGHT):
             values[end] = w.beside[end - LEFT, k] + left
-    for level in range(1, v.height[0] + 1):
-        for position in range(places_on(v, 0, level)):
-            if wanted_rank(v, 0, level, position) > 0:
-                values[build_action(widen(v.width_limit), level, position)] = w.worth[level, position] + left
+    for level in range(1, w.top + 1):
+        for position in range(v.width[0] - level):
+            if w.value[level, position] != 0 and wanted_rank(v, 0, level, position) > 0:
+                gain = worth(w.promise[level, position], w.chance[level, position])
+                values[build_action(widen(v.width_limit), level, position)] = gain + left
 
 
 @inner
@@ -170,21 +183,19 @@ def _write_places(v: Record, w: Record, places: Floats) -> None:
             place[1] = w.chance[level, position]
             place[2] = _scaled(w.promise[level, position])
             if wanted_rank(v, 0, level, position) > 0:
-                place[3] = _scaled(w.worth[level, position])
+                place[3] = _scaled(worth(w.promise[level, position], w.chance[level, position]))
 
 
 @inner
 def _write_slants(v: Record, w: Record, card: int, places: Floats) -> None:
     """Along both edges, for the card that is to be placed or may be taken."""
     width = widen(v.width[0])
-    if is_joker(card) or width == v.width_limit:
-        return
     for end in (LEFT, RIGHT):
-        position = 0 if end == LEFT else width - 1
-        if rank_of(card) + w.value[0, position] > HIGHEST_SUM:
+        if not may_widen(v, 0, card, end == LEFT):
             continue
+        position = 0 if end == LEFT else width - 1
         w.slant[:] = 0
-        look_along(v, width, end, rank_of(card), 0.0, w)
+        look_along(v, width, end, rank_of(card), 0.0, True, w)
         for level in range(1, min(len(w.slant), places.shape[1] + 1)):
             first = _SLANT + 3 * (end - LEFT)
             places[position, level - 1, first] = w.slant[level, 0] / 13
@@ -198,11 +209,10 @@ def _look_ahead(v: Record, w: Record, card: int, unseen: Ints, by_drawing: float
     before, cards_left = w.prospects, widen(unseen.sum())
     for level in range(1, v.height[0] + 1):
         for position in range(places_on(v, 0, level)):
-            rank = wanted_rank(v, 0, level, position)
-            if rank == 0 or not (is_joker(card) or rank_of(card) == rank):
+            if not may_build(v, 0, card, level, position):
                 continue
             height = v.height[0]
-            v.wall[0, level, position] = rank
+            v.wall[0, level, position] = wanted_rank(v, 0, level, position)
             v.height[0] = max(height, level + 1)
             survey_wall(v, 0, cards_left, w)
             gain = (1 << (level - 1)) + w.prospects - before
@@ -212,20 +222,13 @@ def _look_ahead(v: Record, w: Record, card: int, unseen: Ints, by_drawing: float
             v.wall[0, level, position] = 0
             v.height[0] = height
     width = widen(v.width[0])
-    if is_joker(card) or width == v.width_limit:
-        return
     for end in (RIGHT, LEFT):
-        position = 0 if end == LEFT else width - 1
-        if rank_of(card) + v.wall[0, 0, position] > HIGHEST_SUM:
+        if not may_widen(v, 0, card, end == LEFT):
             continue
+        position = 0 if end == LEFT else width - 1
         if end == LEFT:
-            for level in range(v.height[0]):
-                for k in range(width - level, 0, -1):
-                    v.wall[0, level, k] = v.wall[0, level, k - 1]
-                v.wall[0, level, 0] = 0
-            v.wall[0, 0, 0] = rank_of(card)
-        else:
-            v.wall[0, 0, width] = rank_of(card)
+            shift_right(v, 0)
+        v.wall[0, 0, 0 if end == LEFT else width] = rank_of(card)
         v.width[0] = width + 1
         survey_wall(v, 0, cards_left, w)
         change = ends[4 * (end - LEFT) :][:4]

@@ -51,8 +51,8 @@ _WAIT = 0.4  # a discard that is left may still be there next time: part of a dr
 #   gain, action [14]: what a card of each rank, joker last, is worth to the player looked at, and where it goes.
 #   denied [14]: what leaving such a card to the next player costs. luck [14]: what drawing it brings beyond the
 #       expectation, when the last decision was to draw.
-#   worth [level, position], beside [end, 13]: what building each open place adds, and each rank at an end of the base.
-#   slant [level, 3]: the cards that the slanting row looked along last wants, their chance and their reach.
+#   beside [end, 13]: what each rank adds at an end of the base. slant [level, 3]: the cards that the slanting row wants
+#       that was looked along last to be kept, their chance and their reach.
 #   top, prospects: the highest level that can hold a card, and points that the wall may still bring.
 #   next_gain [14], next_by_drawing, next_prospects: the same for the next player as for the player looked at.
 #   turn [3]: what drawing, taking and passing are worth; in the second half of a turn the last of them, three times.
@@ -69,7 +69,6 @@ WORK = np.dtype(
         ("action", np.int64, (NUM_RANKS,)),
         ("denied", np.float64, (NUM_RANKS,)),
         ("luck", np.float64, (NUM_RANKS,)),
-        ("worth", np.float64, _PLACES),
         ("beside", np.float64, (2, NUM_RANKS - 1)),
         ("slant", np.float64, (MAX_LEVELS, 3)),
         ("top", np.int64),
@@ -98,6 +97,12 @@ def survey_cards(r: Record, unseen: NDArray[np.int64], w: Record) -> None:
 @tiny
 def _chance(w: Record, rank: int, rivals: int, patience: float) -> float:
     return float(min(1.0, patience * w.comes[rank - 1] / (1 + _RIVALRY * rivals)))
+
+
+@tiny
+def worth(promise: float, chance: float) -> float:
+    """What building an open place adds: its card, and with it all that stands on it, is no chance any more."""
+    return promise * (1 / chance - 1)
 
 
 @tiny
@@ -191,8 +196,7 @@ def _look_down(r: Record, seat: int, width: int, top: int, w: Record) -> None:
             w.promise[level, position] = promise
             if wanted_rank(r, seat, level, position) > 0:
                 action = build_action(widen(r.width_limit), level, position)
-                gain = promise * (1 / w.chance[level, position] - 1)
-                w.worth[level, position] = gain
+                gain = worth(promise, w.chance[level, position])
                 _offer(w, rank - 1, gain, action)
                 _offer(w, NUM_RANKS - 1, gain, action)
 
@@ -202,14 +206,17 @@ def _look_beside(r: Record, width: int, end: int, stage: float, w: Record) -> No
     """What each rank adds as the new end of the base: the slanting row of places above, and a better or worse end."""
     neighbour = w.value[0, 0 if end == LEFT else width - 1]
     for rank in range(1, HIGHEST_SUM - neighbour + 1):
-        gain = look_along(r, width, end, rank, stage * (_end_value(rank) - _end_value(neighbour)), w)
+        gain = look_along(r, width, end, rank, stage * (_end_value(rank) - _end_value(neighbour)), False, w)
         w.beside[end - LEFT, rank - 1] = gain
         _offer(w, rank - 1, gain, end)
 
 
-@inner
-def look_along(r: Record, width: int, end: int, rank: int, gain: float, w: Record) -> float:
-    """Add to `gain` the points expected of the slanting row above a new end of the base, and write it to `w.slant`."""
+@tiny
+def look_along(r: Record, width: int, end: int, rank: int, gain: float, keep: bool, w: Record) -> float:
+    """Add to `gain` the points expected of the slanting row above a new end of the base; `w.slant` keeps it if asked.
+
+    Compiled into its callers: builder's playouts take most of their time here.
+    """
     value, reach = rank, 1.0
     for level in range(1, min(widen(w.top) + 1, width, widen(r.num_levels)) + 1):
         position = 0 if end == LEFT else width - level  # of the edge of the level below
@@ -223,7 +230,8 @@ def look_along(r: Record, width: int, end: int, rank: int, gain: float, w: Recor
         chance = _chance(w, value, w.wanting[value - 1], 1.0 if level == 1 else _PATIENCE)
         reach *= chance
         gain += reach * (1 << (level - 1))
-        w.slant[level, 0], w.slant[level, 1], w.slant[level, 2] = value, chance, reach
+        if keep:
+            w.slant[level, 0], w.slant[level, 1], w.slant[level, 2] = value, chance, reach
     return gain
 
 

@@ -246,7 +246,7 @@ def _build(s: Record, action: int) -> None:
     """W9, W10: put the card in hand at an end of the base or above two cards; W2: what that scores."""
     seat, level, position = s.to_move, widen(0), widen(0)
     if action == LEFT:
-        _shift_right(s, seat)
+        shift_right(s, seat)
     elif action == RIGHT:
         position += s.width[seat]
     else:
@@ -287,7 +287,7 @@ def _put(s: Record, seat: int, level: int, position: int, card: int) -> None:
 
 
 @inner
-def _shift_right(s: Record, seat: int) -> None:
+def shift_right(s: Record, seat: int) -> None:
     """Positions count from the left end, so a card added there moves all others up by one."""
     for level in range(s.height[seat]):
         for position in range(s.width[seat] - level, 0, -1):
