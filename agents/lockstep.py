@@ -1,12 +1,14 @@
 """Many games at once: each agent answers all games in which it is to move, in one call."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Agent
 from cardtable.game import Game, Ints, States
+
+Step = Callable[[States, Ints], NDArray[np.float64]]  # as `Game.step`
 
 
 def choose(game: Game, states: States, seating: Ints, agents: Sequence[Agent]) -> Ints:
@@ -31,9 +33,11 @@ def choose(game: Game, states: States, seating: Ints, agents: Sequence[Agent]) -
     return actions
 
 
-def advance(game: Game, states: States, lanes: Ints, seating: Ints, agents: Sequence[Agent]) -> NDArray[np.float64]:
-    """Let the agents act once in some lanes, in place; return the rewards [len(lanes), P]."""
+def advance(
+    game: Game, states: States, lanes: Ints, seating: Ints, agents: Sequence[Agent], step: Step | None = None
+) -> NDArray[np.float64]:
+    """Let the agents act once in some lanes, in place; return the rewards [len(lanes), P] of `step`, or `game.step`."""
     moving = states[lanes]
-    rewards = game.step(moving, choose(game, moving, seating[lanes], agents))
+    rewards = (step or game.step)(moving, choose(game, moving, seating[lanes], agents))
     states[lanes] = moving
     return rewards

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Agent
-from agents.lockstep import advance
+from agents.lockstep import Step, advance
 from cardtable.chance import LEARNER_SEAT, LEARNER_SIDE, OPPONENT, PARTNER, agent_seeds, episode_seeds, uniform_each
 from cardtable.game import Game, Ints
 
@@ -54,6 +54,7 @@ class SeatLanes:
         num_lanes: number of lanes B.
         agents: those who play the other seats.
         weights: how often each is drawn as an opponent; equally often if None.
+        step: carries out actions and returns rewards; `game.step` if None.
 
     Raises:
         ValueError: if there are no opponents, or weights do not fit them.
@@ -68,12 +69,18 @@ class SeatLanes:
     """
 
     def __init__(
-        self, game: Game, num_lanes: int, agents: Sequence[Agent], weights: Sequence[float] | None = None
+        self,
+        game: Game,
+        num_lanes: int,
+        agents: Sequence[Agent],
+        weights: Sequence[float] | None = None,
+        step: Step | None = None,
     ) -> None:
         if not agents and len(game.teams) > 1:
             raise ValueError("opponents is empty; give at least one agent, for example make_agent('random', game)")
         self.game = game
         self.agents = agents
+        self._step = step or game.step
         self.draw_from([1.0] * len(agents) if weights is None else weights)
         self._team_of = np.array([game.team_of(seat) for seat in range(game.num_players)])
         self._everywhere = np.arange(num_lanes)
@@ -138,7 +145,7 @@ class SeatLanes:
         Raises:
             IllegalAction: if an action is not legal; nothing has changed then.
         """
-        rewards = self.game.step(self.states, actions)
+        rewards = self._step(self.states, actions)
         self._lengths += 1
         self._add_rewards(self._everywhere, rewards)
         self._settle(self._everywhere)
@@ -198,7 +205,7 @@ class SeatLanes:
             waiting = lanes[(movers >= 0) & (self.seating[lanes, movers] != LEARNER)]
             if not len(waiting):
                 break
-            self._add_rewards(waiting, advance(self.game, self.states, waiting, self.seating, self.agents))
+            self._add_rewards(waiting, advance(self.game, self.states, waiting, self.seating, self.agents, self._step))
         self.seats[lanes] = np.where(movers >= 0, movers, self.seats[lanes])
 
     def _add_rewards(self, lanes: Ints, rewards: NDArray[np.float64]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from agents.agent import Agent
+from agents.lockstep import Step
 from agents.seat_lanes import SeatLanes
 from cardtable.chance import lane_seeds
 from cardtable.game import Game
@@ -25,7 +26,7 @@ class SeatVecEnv(VecEnv):
     Args:
         game: the game; `reward="dense"` learns faster than a final margin.
         num_envs: number of lanes B.
-        agents, weights: as in `SeatLanes`; `lanes.draw_from` changes who is drawn.
+        agents, weights, step: as in `SeatLanes`; `lanes.draw_from` changes who is drawn.
         seed: seed of all games; None: from the operating system. `env.seed(...)` before `reset` sets another.
 
     Raises:
@@ -39,9 +40,10 @@ class SeatVecEnv(VecEnv):
         agents: Sequence[Agent],
         weights: Sequence[float] | None = None,
         seed: int | None = None,
+        step: Step | None = None,
     ) -> None:
         self.game = game
-        self.lanes = SeatLanes(game, num_envs, agents, weights)
+        self.lanes = SeatLanes(game, num_envs, agents, weights, step)
         self.env_seconds = 0.0  # spent in steps, opponents included
         self._seed = seed
         self._actions: NDArray[np.int64] = np.empty(0, np.int64)

@@ -12,8 +12,9 @@ from experiments.files import write_atomically
 
 CSV = "progress.csv"
 METRICS = {
-    "games/margin": "mean margin of the training games that ended, in points, against whoever was drawn",
-    "games/wins": "share of those games that the learner's side won",
+    "games/margin": "mean margin of the training games that ended, in points, against whoever was drawn; in Wall "
+    "without the luck of draws",
+    "games/wins": "share of those games with a margin above 0",
     "games/ended": "how many ended",
     "policy/entropy": "mean entropy of the action probabilities, in nats; it falls as the policy makes up its mind",
     "policy/approx_kl": "how far the last epoch's policy was from the one that played, in nats; above 0.05 is much",

@@ -1,7 +1,8 @@
 """`python -m experiments train`: MaskablePPO against a pool of players, then a measurement on duplicate deals.
 
-The learner plays all seats of its side, or one of them beside another partner. Rewards are dense (points gained if the
-game ended now) and sum to the final margin. All that a run needs to go on is in its folder; `--resume` goes on.
+The learner plays all seats of its side, or one of them beside another partner. Rewards come early and sum to the final
+margin: in Piles the points gained if the game ended now, in Wall those of `agents.wall_rewards`. All that is needed to
+go on is in the run's folder; `--resume` goes on.
 """
 
 import json
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -27,11 +29,14 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from agents import make_agent
 from agents.agent import Agent
+from agents.lockstep import Step
 from agents.network import ONE_COLOUR, Network, check_made_for, describe_game
 from agents.network_agent import load_network
+from agents.places import places_of
 from agents.policy import ActorCritic, PolicyAgent
 from agents.seat_vec_env import SeatVecEnv
 from agents.torch_networks import to_module, to_network, widths_of
+from agents.wall_rewards import step_without_luck
 from cardtable.game import Game
 from experiments import curves, games
 from experiments.evaluate import write_result
@@ -40,6 +45,7 @@ from experiments.match import play_match
 from experiments.pool import Pool
 from experiments.progress import bar
 from experiments.torch_settings import torch_settings
+from wall_env import WallGame
 
 CONFIGS = Path(__file__).parent / "configs"
 _SHORT = {"piles": "piles-4p", "wall": "wall-2p"}
@@ -63,7 +69,8 @@ class Config:
         decisions: how many decisions to learn from in all, rounded up to one in each lane.
         seed: seed of games and network.
         start: a network (.npz) that the policy begins as; its sizes take the place of `widths`.
-        temperature: the values of a network of `imitate` are divided by so many points to become logits.
+        temperature: values in points, of a network of `imitate` or of "builder" in Wall, are divided by this to become
+            logits.
         critic_updates: if the policy begins as a network, or as "builder" in Wall, so many updates fit only the critic.
         lanes: games played side by side.
         steps: decisions in each lane between updates.
@@ -269,7 +276,7 @@ class Training:
     Attributes:
         config: the config with the network's sizes and the opponents' names filled in.
         folder: where the run's files are.
-        game: the game, with dense rewards.
+        game: the game.
         model: the MaskablePPO model.
         seconds: how long it has been trained, in all sessions.
     """
@@ -287,12 +294,14 @@ class Training:
         self._start = None if network is None else network.about["training"]  # goes into the policy's file
         self.config = config = replace(config, opponents=config.opponents or self.game.policies)
         fixed = {name: make_agent(name, self.game) for name in self.config.opponents}
-        self._env = SeatVecEnv(self.game, config.lanes, list(fixed.values()), seed=config.seed)
+        self._env = SeatVecEnv(self.game, config.lanes, list(fixed.values()), seed=config.seed, step=_step(self.game))
         self.model = new_model(self._env, config, one_colour)
         if network is not None:
             self.policy.actor.load_state_dict(to_module(self.game, network).state_dict())
             if network.about["training"]["method"] != METHOD:  # its values are no logits
                 self.policy.actor.head.scale /= config.temperature
+        elif self.policy.actor.head.advised:
+            self.policy.actor.head.scale *= places_of(self.game).unit / config.temperature
         self._pool = Pool(self.game, fixed, self.policy.actor, config.latest, config.partners, config.snapshots)
         self._env.lanes.agents = self._pool.agents
         self._draw_opponents()
@@ -532,7 +541,7 @@ def new_model(env: SeatVecEnv, config: Config, one_colour: bool = True) -> Maska
         learning_rate=LinearSchedule(config.learning_rate, config.final_learning_rate, 1.0),
         clip_range=config.clip_range,
         ent_coef=config.entropy,
-        gamma=1.0,  # games are short, and dense rewards sum to the margin
+        gamma=1.0,  # games are short, and rewards sum to the margin
         gae_lambda=config.gae_lambda,
         policy_kwargs={"game": env.game, "widths": config.widths, "one_colour": one_colour},
         seed=config.seed,
@@ -540,6 +549,11 @@ def new_model(env: SeatVecEnv, config: Config, one_colour: bool = True) -> Maska
     )
     model.about = describe_game(env.game)  # type: ignore[attr-defined]  # so that it is in `model.zip`
     return model
+
+
+def _step(game: Game) -> Step | None:
+    """What carries out actions and says what they brought: for Wall without the luck of draws."""
+    return partial(step_without_luck, game) if game.name == WallGame.name else None
 
 
 def _buffer(model: MaskablePPO, steps: int) -> MaskableRolloutBuffer:

@@ -74,6 +74,25 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Training:
     return training
 
 
+def test_wall_begins_as_builder_and_is_learnt_without_luck(tmp_path: Path) -> None:
+    training = Training(small(tmp_path, game="wall", players=2, temperature=0.1, opponents=("builder",), decisions=500))
+    game, model = training.game, training.model
+    states = game.new_states(np.arange(40, dtype=np.uint64))
+    players = [make_agent("builder", game), PolicyAgent.of(game, training.policy)]
+    while len(live := np.flatnonzero(~game.terminated(states))):
+        moving = states[live]
+        views = game.view(moving, game.current_player(moving))
+        actions, found = (player.act(views) for player in players)
+        logits = training.policy.actor(torch.as_tensor(game.observe(views)[0]).float()).detach().numpy()
+        rows = np.arange(len(live))
+        assert np.allclose(logits[rows, found], logits[rows, actions], atol=1e-3), "but for ties it plays as builder"
+        game.step(moving, actions)
+        states[live] = moving
+    model.collect_rollouts(model.env, training._watch, model.rollout_buffer, 10)
+    points = model.rollout_buffer.rewards / training.config.reward_scale
+    assert (np.abs(points - points.round()) > 0.01).mean() > 0.5, "points are whole numbers, expectations are not"
+
+
 # --- the policy -------------------------------------------------------------------------------------------------------
 
 
