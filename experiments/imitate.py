@@ -56,11 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     if arguments.epochs < 1:
         raise ValueError(f"--epochs must be at least 1, not {arguments.epochs}")
-    game, files = label.load(arguments.labels)
+    labels = label.load(arguments.labels)
+    game = labels.game
     start = None if arguments.start is None else _start(game, arguments.start)
     folder = new_folder(arguments.out, f"{game.name.partition('-')[0]}-{game.num_players}p-imitate")
     with torch_settings(arguments.threads):
-        network = fit(game, files, start, arguments.widths, arguments.epochs, arguments.seed, arguments.labels)
+        network = fit(labels, start, arguments.widths, arguments.epochs, arguments.seed)
     path = folder / "policy.npz"
     write_atomically(path, network.save)
     print(f"saved as {path} ({path.stat().st_size / 1e6:.2f} MB); {json.dumps(network.about['training'])}")
@@ -75,10 +76,9 @@ def _start(game: Game, path: Path) -> Network:
     return network
 
 
-def fit(
-    game: Game, files: list[Path], start: Network | None, widths: list[int], epochs: int, seed: int, labels: Path
-) -> Network:
-    """Fit a network, fresh or begun with `start`, to the files of a folder of labels, all of which are in memory."""
+def fit(labels: label.Labels, start: Network | None, widths: list[int], epochs: int, seed: int) -> Network:
+    """Fit a network, fresh or begun with `start`, to labels, all of which are in memory."""
+    game, files = labels.game, labels.files
     torch.manual_seed(seed)
     train = [file for k, file in enumerate(files) if k % _HELD_OUT] or files
     unit = places_of(game).unit
@@ -107,10 +107,9 @@ def fit(
         error = np.mean(
             [float(_loss(module(torch.as_tensor(seen)), values, unit)) for seen, values in held_out.in_order()]
         )
-    made = json.loads((labels / "labels.json").read_text())
     training = {
-        "method": METHOD, "positions": batches.positions, "playouts": made["playouts"],
-        "seeds": [made["seed"], seed], "epochs": epochs, "widths": widths if start is None else widths_of(start),
+        "method": METHOD, "positions": batches.positions, "playouts": labels.playouts,
+        "seeds": [labels.seed, seed], "epochs": epochs, "widths": widths if start is None else widths_of(start),
         "loss": round(float(np.mean(losses[-200:])), 5), "held-out loss": round(float(error), 5),
         "seconds": round(time.monotonic() - began), "start": None if start is None else start.about["training"],
     }  # fmt: skip

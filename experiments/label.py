@@ -10,7 +10,7 @@ import argparse
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -144,15 +144,32 @@ def _make_file(
     write_atomically(_file(folder, number), lambda file: np.savez(file, views=views.view(np.uint8), values=values))
 
 
-def load(folder: Path) -> tuple[Game, list[Path]]:
-    """The game of a folder of labels, and its files.
+@dataclass(frozen=True)
+class Labels:
+    """A folder of labels.
+
+    Attributes:
+        game: their game.
+        files: the files, in order.
+        playouts: games of the search for each position.
+        seed: seed of the games.
+    """
+
+    game: Game
+    files: list[Path]
+    playouts: int
+    seed: int
+
+
+def load(folder: Path) -> Labels:
+    """What a folder holds.
 
     Raises:
-        ValueError: if it holds none.
+        ValueError: if there are no labels in it.
     """
     path = folder / "labels.json"
     files = sorted(folder.glob("*.npz"))
     if not path.exists() or not files:
         raise ValueError(f"there are no labels in {folder}; make some with `python -m experiments label`")
     settings = json.loads(path.read_text())
-    return make_game(settings["game"], **settings["rules"]), files
+    return Labels(make_game(settings["game"], **settings["rules"]), files, settings["playouts"], settings["seed"])

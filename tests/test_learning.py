@@ -252,8 +252,9 @@ def test_trials_by_a_network_that_plays_as_builder_are_the_trials_of_the_search(
 def test_labels_of_wall_go_on_through_many_games(tmp_path: Path) -> None:
     words = ["label", "wall", "--positions", "2000", "--playouts", "1", "--out", str(tmp_path)]
     assert command(words) == 0
-    game, files = label.load(tmp_path)
-    assert game == WallGame() and len(files) == 1
+    found = label.load(tmp_path)
+    game, files = found.game, found.files
+    assert game == WallGame() and len(files) == 1 and (found.playouts, found.seed) == (1, 0)
     with np.load(files[0]) as file:
         views = file["views"].view(game.view_dtype)
         assert (np.isnan(file["values"]) == (game.observe(views)[1] == 0)).all()
@@ -276,7 +277,8 @@ def test_an_agent_can_play_the_games_that_are_labelled(tmp_path: Path) -> None:
     words = ["label", "wall", "--positions", "2000", "--playouts", "1", "--out", str(tmp_path)]
     assert command([*words, "--player", "builder"]) == 0
     assert command([*words, "--player", "greedy"]) == 1
-    game, files = label.load(tmp_path)
+    found = label.load(tmp_path)
+    game, files = found.game, found.files
     with np.load(files[0]) as file:
         views = file["views"].view(game.view_dtype)
     # Ten games side by side: each position follows from that ten places before it by builder's choice or a random one.
@@ -305,7 +307,8 @@ def test_wrong_starts_and_policies_are_refused(
 
 
 def test_labels_are_reproducible_and_an_interrupted_run_goes_on(labels: Path, tmp_path: Path) -> None:
-    game, files = label.load(labels)
+    found = label.load(labels)
+    game, files = found.game, found.files
     assert game == PilesGame()
     assert [file.name for file in files] == ["00000.npz", "00001.npz"]
     before = files[0].read_bytes()
