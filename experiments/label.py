@@ -1,7 +1,7 @@
 """`python -m experiments label`: positions with what search thinks of every action, to learn from.
 
 The games are played by the search itself, or by an agent that is to learn from its own games (as in Ross, Gordon and
-Bagnell, "DAgger", AISTATS 2011), with some random moves for variety. In Wall a network may go on in its trials
+Bagnell, "DAgger", AISTATS 2011), with some random moves for variety. In Wall a network may take part in its trials
 (expert iteration; Anthony, Tian and Barber, NeurIPS 2017). A folder is filled file by file; what is there already is
 kept, so an interrupted run goes on where it was, and more positions can be added later.
 """
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import make_agent, piles_pimc, wall_mcts, wall_policy_mcts
+from agents import make_agent, piles_pimc, wall_mcts, wall_network_mcts
 from agents.agent import Agent
 from agents.network_agent import NetworkAgent
 from cardtable.chance import LABEL, below, draw_each, lane_seeds
@@ -27,6 +27,7 @@ from experiments import games
 from experiments.entrants import fingerprint
 from experiments.files import write_atomically
 from experiments.progress import bar
+from experiments.train import Training
 from piles_env import PilesGame
 
 _Search = Callable[[Game, Views, int, NDArray[np.uint64]], NDArray[np.float32]]
@@ -41,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--playouts", type=int, default=300, help="games played for each position (default 300)")
     parser.add_argument(
         "--policy", help="Wall: a network, shipped or a file, that plays the games of the search (default: builder)"
+    )
+    parser.add_argument(
+        "--critic", type=Path, help="Wall: the folder of a run of `train`, whose critic values how those games stand"
     )
     parser.add_argument("--player", help="an agent that plays the games (default: the search, by its values)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the games (default 0)")
@@ -59,6 +63,11 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.policy is not None:
         search = _by_policy(game, arguments.policy)
         settings |= {"policy": arguments.policy, "weights": fingerprint(f"policy:{arguments.policy}")}
+    if arguments.critic is not None:
+        if arguments.policy is not None:
+            raise ValueError("give --policy or --critic, not both")
+        search = _by_critic(game, arguments.critic)
+        settings |= {"critic": str(arguments.critic)}
     player = None
     if arguments.player is not None:
         player = make_agent(arguments.player, game)
@@ -91,7 +100,15 @@ def _by_policy(game: Game, name: str) -> _Search:
     agent = make_agent(f"policy:{name}", game)
     if not isinstance(agent, NetworkAgent):
         raise ValueError(f"--policy needs a network (.npz), not {name!r}")
-    return partial(wall_policy_mcts.action_values, policy=agent)
+    return partial(wall_network_mcts.values_by_policy, policy=agent)
+
+
+def _by_critic(game: Game, folder: Path) -> _Search:
+    """The search in Wall whose games a critic values."""
+    training = Training.resume(folder)
+    if training.game.name != game.name or training.game.num_players != game.num_players or isinstance(game, PilesGame):
+        raise ValueError(f"--critic needs a run of {game!r} in Wall, not of {training.game!r}")
+    return partial(wall_network_mcts.values_by_critic, critic=training.values)
 
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:

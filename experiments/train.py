@@ -26,6 +26,7 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecEnvWrapper
+from torch import Tensor
 
 from agents import make_agent
 from agents.agent import Agent
@@ -341,6 +342,12 @@ class Training:
         policy = self.model.policy
         assert isinstance(policy, ActorCritic)
         return policy
+
+    def values(self, observations: NDArray[np.int8]) -> NDArray[np.float32]:
+        """What the critic expects of the rewards to come, in points: float32 [B] of observations int8 [B, D]."""
+        with torch.no_grad():
+            values: Tensor = self.policy.predict_values(torch.as_tensor(observations))[:, 0] / self.config.reward_scale
+        return values.numpy()
 
     @property
     def decisions(self) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents import make_agent, wall_mcts, wall_policy_mcts
+from agents import make_agent, wall_mcts, wall_network_mcts
 from agents.network import Network
 from agents.network_agent import NetworkAgent, load_network
 from agents.piles_pimc import action_values
@@ -240,13 +240,82 @@ def test_trials_by_a_network_that_plays_as_builder_are_the_trials_of_the_search(
         if tick % 10 == 9:
             seeds = lane_seeds(tick, len(states))
             expected = wall_mcts.action_values(game, views, 20, seeds)
-            found = wall_policy_mcts.action_values(game, views, 20, seeds, policy)
+            found = wall_network_mcts.values_by_policy(game, views, 20, seeds, policy)
             assert np.allclose(found, expected, atol=1e-4, equal_nan=True)
         game.step(states, game.policy_actions(views, lane_seeds(2, len(states)), "builder"))
         states = states[~game.terminated(states)]
     dealt = game.new_states(lane_seeds(3, 1))
     opening = game.view(dealt, game.current_player(dealt))
-    assert np.nanargmax(wall_policy_mcts.action_values(game, opening, 20, lane_seeds(0, 1), policy)) == 1  # a 3 (W4)
+    values = wall_network_mcts.values_by_policy(game, opening, 20, lane_seeds(0, 1), policy)
+    assert np.nanargmax(values) == 1  # a 3 (W4)
+
+
+def test_a_critic_values_what_the_viewer_sees_at_the_end_of_a_trial() -> None:
+    game = WallGame(WallRules(num_players=3))
+    states = game.new_states(lane_seeds(1, 8))
+    width = game.layout.slices["width"].start  # of the viewer's own base
+    seen: list[np.ndarray] = []
+
+    def critic(observations: np.ndarray) -> np.ndarray:
+        seen.append(observations)
+        return np.full(len(observations), 7, np.float32)
+
+    early = late = 0
+    for tick in range(130):
+        views = game.view(states, game.current_player(states))
+        if tick % 10 == 9 and len(states):
+            seeds = lane_seeds(tick, len(states))
+            expected = wall_mcts.action_values(game, views, 20, seeds)
+            found = wall_network_mcts.values_by_critic(game, views, 20, seeds, critic)
+            without = wall_network_mcts.values_by_critic(game, views, 20, seeds, lambda seen: 0 * critic(seen))
+            added = found - without
+            assert (np.isnan(found) == np.isnan(expected)).all()
+            assert (np.isnan(added) | ((added > -1e-3) & (added < 7 + 1e-3))).all()
+            few = (views["deck_size"] < 8) & (views["phase"] != CHOOSE)
+            assert np.allclose(found[few], expected[few], atol=1e-4, equal_nan=True), "trials go to the end"
+            many = views["deck_size"] > 20
+            assert (np.isnan(added[many]) | (np.abs(added[many] - 7) < 1e-3)).all()
+            early, late = early + many.sum(), late + few.sum()
+            least = views["width"][np.arange(len(views)), views["seat"]].min()
+            assert all((observations[:, width] >= least).all() for observations in seen)
+        seen.clear()
+        game.step(states, game.policy_actions(views, lane_seeds(2, len(states)), "builder"))
+        states = states[~game.terminated(states)]
+    assert early > 10 and late > 10
+    dealt = game.new_states(lane_seeds(3, 1))
+    opening = game.view(dealt, game.current_player(dealt))
+    values = wall_network_mcts.values_by_critic(game, opening, 20, lane_seeds(0, 1), critic)
+    assert np.nanargmax(values) == 1 and not seen  # a 3 (W4)
+
+
+def test_the_critic_of_a_run_makes_labels_and_its_policy_is_fitted_further(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["train", "wall", "--decisions", "100", "--lanes", "10", "--steps", "10", "--batch-size", "50"]
+    words += ["--widths", "8", "8", "8", "--deals", "2", "--evaluation-deals", "2", "--opponents", "random"]
+    assert command([*words, "--critic-updates", "1", "--threads", "1", "--out", str(tmp_path)]) == 0
+    folder = tmp_path / "wall-2p"
+    words = ["label", "wall", "--positions", "2000", "--playouts", "1", "--out", str(tmp_path / "labels")]
+    assert command([*words, "--critic", str(folder), "--policy", "wall-2p"]) == 1
+    assert "not both" in capsys.readouterr().err
+    assert command([*words, "--players", "3", "--critic", str(folder)]) == 1
+    assert "needs a run" in capsys.readouterr().err
+    assert command([*words, "--critic", str(folder)]) == 0
+    start = folder / "policy.npz"
+    words = ["imitate", str(tmp_path / "labels"), "--epochs", "1", "--deals", "2", "--out", str(tmp_path), "--keep"]
+    assert command([*words, "0.5"]) == 1
+    assert "needs --from" in capsys.readouterr().err
+    game = WallGame()
+    weights = {}
+    for name, keep in (("wall-2p-imitate", "0"), ("wall-2p-imitate-2", "0.5")):
+        assert command([*words, keep, "--from", str(start)]) == 0
+        weights[keep] = load_network(tmp_path / name / "policy.npz", game).parameters
+    begun = load_network(start, game).parameters
+    assert np.allclose(weights["0"]["head.scale"], begun["head.scale"] * 0.1), "logits are points by the temperature"
+    assert np.abs(weights["0"]["body.own.weight"] - begun["body.own.weight"]).max() > 2e-5
+    for name, array in weights["0.5"].items():
+        if name.startswith("body.") and name.endswith("weight"):
+            assert np.allclose(array, (weights["0"][name] + begun[name]) / 2, rtol=0, atol=1e-6)
 
 
 def test_labels_of_wall_go_on_through_many_games(tmp_path: Path) -> None:
