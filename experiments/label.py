@@ -27,7 +27,6 @@ from experiments import games
 from experiments.entrants import fingerprint
 from experiments.files import write_atomically
 from experiments.progress import bar
-from experiments.train import Training
 from piles_env import PilesGame
 
 _Search = Callable[[Game, Views, int, NDArray[np.uint64]], NDArray[np.float32]]
@@ -66,8 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.critic is not None:
         if arguments.policy is not None:
             raise ValueError("give --policy or --critic, not both")
-        search = _by_critic(game, arguments.critic)
-        settings |= {"critic": str(arguments.critic)}
+        search, decisions = _by_critic(game, arguments.critic)
+        settings |= {"critic": str(arguments.critic), "decisions": decisions}
     player = None
     if arguments.player is not None:
         player = make_agent(arguments.player, game)
@@ -103,12 +102,19 @@ def _by_policy(game: Game, name: str) -> _Search:
     return partial(wall_network_mcts.values_by_policy, policy=agent)
 
 
-def _by_critic(game: Game, folder: Path) -> _Search:
-    """The search in Wall whose games a critic values."""
+def _by_critic(game: Game, folder: Path) -> tuple[_Search, int]:
+    """The search in Wall whose games a run's critic values, and how many decisions that critic has learnt from."""
+    import torch  # only here is it needed
+
+    from experiments.train import Training
+
     training = Training.resume(folder)
-    if training.game.name != game.name or training.game.num_players != game.num_players or isinstance(game, PilesGame):
-        raise ValueError(f"--critic needs a run of {game!r} in Wall, not of {training.game!r}")
-    return partial(wall_network_mcts.values_by_critic, critic=training.values)
+    if isinstance(game, PilesGame) or (training.game.name, training.game.num_players) != (game.name, game.num_players):
+        raise ValueError(f"--critic needs a run in Wall for {game.num_players} players, not in {training.game!r}")
+    if not training.decisions:
+        raise ValueError(f"the critic of {str(folder)!r} has learnt nothing yet: there is no checkpoint")
+    torch.set_num_threads(1)  # of each thread that makes a file
+    return partial(wall_network_mcts.values_by_critic, critic=training.values), training.decisions
 
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """`python -m experiments train`: MaskablePPO against a pool of players, then a measurement on duplicate deals.
 
-The learner plays all seats of its side, or one of them beside another partner. Rewards come early and sum to the final
-margin: in Piles the points gained if the game ended now, in Wall those of `agents.wall_rewards`. All that is needed to
-go on is in the run's folder; `--resume` goes on.
+The learner plays all seats of its side, or one of them beside another partner. Rewards come early: in Piles the points
+gained if the game ended now, which sum to the final margin, in Wall those of `agents.wall_rewards`, whose sum has the
+same mean. All that a run needs to go on is in its folder; `--resume` goes on.
 """
 
 import json

@@ -299,7 +299,7 @@ def test_the_critic_of_a_run_makes_labels_and_its_policy_is_fitted_further(
     assert command([*words, "--critic", str(folder), "--policy", "wall-2p"]) == 1
     assert "not both" in capsys.readouterr().err
     assert command([*words, "--players", "3", "--critic", str(folder)]) == 1
-    assert "needs a run" in capsys.readouterr().err
+    assert "needs a run in Wall for 3 players" in capsys.readouterr().err
     assert command([*words, "--critic", str(folder)]) == 0
     start = folder / "policy.npz"
     words = ["imitate", str(tmp_path / "labels"), "--epochs", "1", "--deals", "2", "--out", str(tmp_path), "--keep"]
