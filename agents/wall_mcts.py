@@ -32,7 +32,7 @@ _BY_DRAW, _BY_ALL_DRAWS = 0.6, 9.0  # all players' together
 
 
 @inner
-def _share(s: Record, seat: int, player: int) -> float:
+def share(s: Record, seat: int, player: int) -> float:
     """The weight of a player's points in a seat's margin: his own less the mean of the others'."""
     return 1.0 if player == seat else -1.0 / (s.num_players - 1)
 
@@ -41,21 +41,25 @@ def _share(s: Record, seat: int, player: int) -> float:
 def play_on(s: Record, action: int, seat: int, turns: int, unseen: Ints, w: Record) -> float:
     """The margin that a seat may expect when `action` is taken in `s`, `turns` turns of a trial are over and all go on
     by "builder"."""
-    luck = 0.0
+    luck = play_any(s, action, seat, unseen, w)
     count_deck(s, unseen)
-    if action == engine.DRAW:
-        builder_action(s, unseen, w)  # for `luck`
-    while True:
-        luck += play(s, action, seat, w)
-        if s.to_move < 0:
-            break
-        count_deck(s, unseen)
+    while s.to_move >= 0:
         if s.phase != PLACE:
             turns += 1
             if turns > _ROUNDS * s.num_players and unseen.sum() >= _LAST_CARDS:
                 break
-        action = builder_action(s, unseen, w)
+        luck += play(s, builder_action(s, unseen, w), seat, w)
+        count_deck(s, unseen)
     return expected_margin(s, seat, unseen, w) - luck
+
+
+@inner
+def play_any(s: Record, action: int, seat: int, unseen: Ints, w: Record) -> float:
+    """`play` for an action that is not the choice of "builder"."""
+    if action == engine.DRAW:
+        count_deck(s, unseen)
+        builder_action(s, unseen, w)  # for `luck`
+    return play(s, action, seat, w)
 
 
 @inner
@@ -63,23 +67,29 @@ def play(s: Record, action: int, seat: int, w: Record) -> float:
     """Carry out an action; what the luck of a draw, which "builder" has just reckoned, adds to a seat's margin."""
     player = widen(s.to_move)
     engine.play(s, action)
-    return _share(s, seat, player) * w.luck[rank_index(s.in_hand)] if action == engine.DRAW else 0.0
+    return share(s, seat, player) * w.luck[rank_index(s.in_hand)] if action == engine.DRAW else 0.0
 
 
 @inner
 def expected_margin(s: Record, seat: int, unseen: Ints, w: Record) -> float:
     """The margin that a seat has at the end of a game, or may expect at the end of a turn; `unseen` is the deck."""
     margin = 0.0
-    cards_left = widen(unseen.sum())
     survey_cards(s, unseen, w)
     for player in range(s.num_players):
-        points = s.score[player] * 1.0
-        if s.to_move >= 0:
-            survey_wall(s, player, cards_left, w)
-            draws = min(_BY_ALL_DRAWS, _BY_DRAW * cards_left) / s.num_players
-            points += _BY_PROSPECTS * w.prospects + draws * gain_by_drawing(unseen, cards_left, w)
-        margin += _share(s, seat, player) * points
+        margin += share(s, seat, player) * expected_points(s, player, unseen, w)
     return margin
+
+
+@inner
+def expected_points(s: Record, player: int, unseen: Ints, w: Record) -> float:
+    """What a player's wall will have scored, as for `expected_margin`; after `survey_cards`."""
+    points = s.score[player] * 1.0
+    if s.to_move >= 0:
+        cards_left = widen(unseen.sum())
+        survey_wall(s, player, cards_left, w)
+        draws = min(_BY_ALL_DRAWS, _BY_DRAW * cards_left) / s.num_players
+        points += _BY_PROSPECTS * w.prospects + draws * gain_by_drawing(unseen, cards_left, w)
+    return points
 
 
 @inner

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.network_agent import NetworkAgent
-from agents.wall_mcts import expected_margin, play, play_on
+from agents.wall_mcts import expected_margin, play_any, play_on
 from cardtable.chance import WORLD, draw_each
 from cardtable.game import Game, Ints, States, Views
 from cardtable.kernel import kernel
-from wall_env import engine
 from wall_env.builder import WORK, builder_action
 from wall_env.encoding import NUM_RANKS
 from wall_env.policies import count_deck
@@ -42,10 +41,7 @@ def _play(
     for k in range(len(live)):
         lane, w = live[k], scratch[0]
         s = states[lane]
-        if actions[k] == engine.DRAW:
-            count_deck(s, unseen)
-            builder_action(s, unseen, w)  # for `luck`
-        luck[lane] += play(s, actions[k], seats[lane], w)
+        luck[lane] += play_any(s, actions[k], seats[lane], unseen, w)
         if s.phase != PLACE:
             turns[lane] += 1
         done[lane] = s.to_move < 0 or turns[lane] == s.num_players

@@ -10,11 +10,11 @@ AAAI 2018). So the mean return of any two players is what it would be without ei
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.wall_mcts import expected_margin
+from agents.wall_mcts import expected_points, play_any, share
+from cardtable.bits import widen
 from cardtable.game import Game, Ints, States
 from cardtable.kernel import Record, inner, kernel
-from wall_env import engine
-from wall_env.builder import WORK, builder_action
+from wall_env.builder import WORK, builder_action, survey_cards
 from wall_env.encoding import NUM_RANKS, rank_index
 from wall_env.policies import count_deck
 from wall_env.state import CHOOSE, PLACE
@@ -27,19 +27,20 @@ def _expect(s: Record, unseen: Ints, w: Record, out: NDArray[np.float64]) -> Non
     if s.phase == CHOOSE:
         return
     count_deck(s, unseen)
-    for seat in range(s.num_players):
-        out[seat] = expected_margin(s, seat, unseen, w)
+    survey_cards(s, unseen, w)
+    for player in range(s.num_players):
+        _add(s, player, expected_points(s, player, unseen, w), out)
     if s.phase == PLACE and s.to_move >= 0:
         builder_action(s, unseen, w)
         k = rank_index(s.in_hand)
-        _add(s, max(-w.denied[k], w.gain[k] + w.turn[0]), out)
+        _add(s, widen(s.to_move), max(-w.denied[k], w.gain[k] + w.turn[0]), out)
 
 
 @inner
-def _add(s: Record, points: float, out: NDArray[np.float64]) -> None:
-    """Give the player to move points, as they count in everyone's margin."""
+def _add(s: Record, player: int, points: float, out: NDArray[np.float64]) -> None:
+    """Give a player points, as they count in everyone's margin."""
     for seat in range(s.num_players):
-        out[seat] += points if seat == s.to_move else -points / max(1, s.num_players - 1)
+        out[seat] += share(s, seat, player) * points
 
 
 @kernel
@@ -49,15 +50,9 @@ def _play(states: States, chosen: Ints, rewards: NDArray[np.float64]) -> None:
     before = np.empty(rewards.shape[1])
     for lane in range(len(states)):
         s, w = states[lane], scratch[0]
+        player = widen(s.to_move)
         _expect(s, unseen, w, before)
-        if chosen[lane] == engine.DRAW:
-            count_deck(s, unseen)
-            builder_action(s, unseen, w)  # for `luck`
-            luck = w.luck.copy()
-            engine.play(s, chosen[lane])
-            _add(s, luck[rank_index(s.in_hand)], before)
-        else:
-            engine.play(s, chosen[lane])
+        _add(s, player, play_any(s, chosen[lane], player, unseen, w), before)
         _expect(s, unseen, w, rewards[lane])
         rewards[lane] -= before
 
